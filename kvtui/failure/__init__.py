@@ -1,0 +1,14 @@
+"""Why a request failed: evidence in, one class and subcode with advice out. Pure, no network."""
+
+from kvtui.failure.evidence import Evidence, ExceptionFact, KeyFacts
+from kvtui.failure.verdict import OUTCOMES, FailureClass, Hint, Verdict
+
+__all__ = [
+    "OUTCOMES",
+    "Evidence",
+    "ExceptionFact",
+    "FailureClass",
+    "Hint",
+    "KeyFacts",
+    "Verdict",
+]

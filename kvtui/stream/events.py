@@ -1,0 +1,152 @@
+"""What can happen on the wire during one request, as typed events.
+
+The reader (``kvtui.stream``) makes them, the meter (``kvtui.measure``) consumes them. All times are
+``time.perf_counter()`` seconds (monotonic), stamped when the bytes were read from the transport:
+every event that came out of one read carries the same ``t``.
+
+Texts are as the server sent them (decoded with ``errors="replace"``); whoever draws or prints them
+sanitises them first (``kvtui.text.sanitise``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from kvtui.failure import Evidence
+
+DeltaKind: TypeAlias = Literal["content", "reasoning", "tool_call", "refusal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """The socket is ready (DNS, TCP and TLS done). ``connect_s`` is 0.0 on a reused connection."""
+
+    t: float
+    connect_s: float
+    reused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The last byte of the request was handed to the connected socket: DESIGN's ``t_send``."""
+
+    t: float
+
+
+@dataclass(frozen=True, slots=True)
+class Headers:
+    """The response's status line and headers arrived."""
+
+    t: float
+    status: int
+    content_type: str
+    server_ms: float | None = None
+    """The server's own time from its headers (``openai-processing-ms`` and the like)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A non-empty piece of text. ``tokens`` where the wire itself counts it (token ids), else None."""
+
+    t: float
+    kind: DeltaKind
+    text: str
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A chunk that carries no token: role only, empty content, or no choices and no usage."""
+
+    t: float
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Token counts the server gave; None where it gave none. Cumulative, never to be summed."""
+
+    t: float
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    reasoning_tokens: int | None = None
+    cached_prompt_tokens: int | None = None
+    continuous: bool = False
+    """True when it rode on a chunk with text, i.e. before the stream's end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """llama.cpp's own timings object: a token count and the server's speeds."""
+
+    t: float
+    prompt_n: int | None
+    predicted_n: int | None
+    prompt_ms: float | None
+    predicted_ms: float | None
+    cache_n: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptProgress:
+    """Prefill progress where the server reports it (llama.cpp ``return_progress``)."""
+
+    t: float
+    total: int
+    cached: int
+    processed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """A ``finish_reason`` was seen (raw value). The stream goes on: usage often comes later."""
+
+    t: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """The model the server says it answered with."""
+
+    t: float
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeepAlive:
+    """A comment or ping: bytes, but no life."""
+
+    t: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The one last event of every request, whatever happened.
+
+    ``evidence`` holds all that is known for ``kvtui.failure.classify``; ``stopped`` is True when the
+    user stopped the request; ``streamed`` is False when the answer came whole.
+    """
+
+    t: float
+    evidence: Evidence
+    stopped: bool = False
+    streamed: bool = True
+    notes: tuple[str, ...] = field(default=())
+    """What was changed on the way and must be said (``/v1`` added, a refused parameter dropped)."""
+
+
+Event: TypeAlias = (
+    Connected
+    | Sent
+    | Headers
+    | Delta
+    | Role
+    | Usage
+    | Timings
+    | PromptProgress
+    | Finish
+    | ModelName
+    | KeepAlive
+    | Ended
+)

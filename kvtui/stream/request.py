@@ -1,0 +1,43 @@
+"""What one request asks for: endpoint and parameters, validated, with no network in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from kvtui.config import Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds. ``total`` caps everything; None means no cap. DESIGN's defaults."""
+
+    connect: float = 10.0
+    headers: float = 300.0
+    first_token: float = 300.0
+    idle: float = 60.0
+    """Between two *data* events: keep-alive comments do not count as life."""
+    total: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One chat request. ``messages`` wins over ``system`` and ``prompt`` where it is given."""
+
+    endpoint: Endpoint
+    model: str
+    prompt: str
+    system: str | None = None
+    messages: tuple[Mapping[str, Any], ...] | None = None
+    max_tokens: int | None = 512
+    temperature: float | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    kv_cache: bool | None = None
+    """Embedded engine only: False recomputes the prefix at every step. None: not sent."""
+    extra_body: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    extra_headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    timeouts: Timeouts = Timeouts()
