@@ -1,10 +1,166 @@
-"""Which endpoint, which key, which settings: flags > environment > TOML file > defaults."""
+"""Which endpoint, which key, which settings: flags > environment > TOML file > defaults.
+
+The file is only read here (``kvtui config set`` edits it in place, the app never rewrites it);
+what the app itself remembers is in ``kvtui.state``.
+"""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
+from typing import Annotated, Any, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta
+
+from kvtui.text import did_you_mean, one_line
+
+OPENAI_URL = "https://api.openai.com/v1"
+TAOTOKEN_URL = "https://taotoken.net/api/v1"
+KEY_VARIABLES = ("OPENAI_API_KEY", "TAOTOKEN_API_KEY")
+_KEY_COMMAND_SECONDS = 15.0
+
+
+_Section = TypeVar("_Section", bound=msgspec.Struct)
+
+
+class ConfigError(ValueError):
+    """A setting that cannot be used. The text is one sentence: file or flag, key, what to do."""
+
+
+# --- the file's schema: one table for reading, ``config show`` and the settings screen ------------
+
+
+class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[defaults]``: what holds where no flag says otherwise."""
+
+    profile: Annotated[str | None, Meta(description="Profile used when none is named")] = None
+    gpu: Annotated[str, Meta(description="Card of the Memory pane: 24GB, H100, ...")] = "24GB"
+    arch: Annotated[str | None, Meta(description="Catalogue model of the Memory pane")] = None
+    kv_dtype: Annotated[str, Meta(description="Precision of the KV cache, or auto")] = "auto"
+    context: Annotated[int | None, Meta(ge=1, description="Tokens reserved per sequence")] = None
+    concurrency: Annotated[int, Meta(ge=1, description="Sequences at once")] = 1
+    prompt: Annotated[str | None, Meta(description="Prompt filled in at the start")] = None
+    max_tokens: Annotated[int, Meta(ge=1, description="Most tokens of an answer")] = 512
+    temperature: Annotated[float | None, Meta(ge=0, le=2, description="None: the server's")] = None
+    theme: Annotated[str | None, Meta(description="Theme of the screen")] = None
+    fps: Annotated[int, Meta(ge=1, le=120, description="Frames per second while streaming")] = 30
+    lang: Annotated[str | None, Meta(description="Language of the texts")] = None
+    threads: Annotated[int, Meta(ge=1, le=64, description="BLAS threads of the engine")] = 1
+
+
+class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[profiles.NAME]``: one endpoint with its key's origin."""
+
+    base_url: Annotated[str, Meta(min_length=1, description="URL up to and with /v1")]
+    model: str | None = None
+    api_key_env: Annotated[str | None, Meta(description="Variable that holds the key")] = None
+    api_key_command: Annotated[
+        list[str] | None, Meta(description="Program (and arguments) that prints the key")
+    ] = None
+    headers: dict[str, str] = {}
+    architecture: Annotated[str | None, Meta(description="Catalogue model it serves")] = None
+
+
+class OwnCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[cards.NAME]``: a card of the user's own."""
+
+    memory_gib: Annotated[float, Meta(gt=0, le=100_000)]
+    usable_gib: Annotated[float | None, Meta(gt=0)] = None
+    bandwidth_gb_per_s: Annotated[float | None, Meta(gt=0)] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The file, validated."""
+
+    path: Path
+    defaults: Defaults = field(default_factory=Defaults)
+    profiles: Mapping[str, Profile] = field(default_factory=lambda: MappingProxyType({}))
+    cards: Mapping[str, OwnCard] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def config_path(environ: Mapping[str, str] = os.environ) -> Path:
+    """``config.toml``: where ``KVTUI_CONFIG`` says, else in the platform's config folder."""
+    named = environ.get("KVTUI_CONFIG")
+    if named:
+        return Path(named).expanduser()
+    from platformdirs import user_config_path
+
+    return user_config_path("kvtui", appauthor=False) / "config.toml"
+
+
+def load_settings(path: Path | None = None) -> Settings:
+    """Read and validate the configuration file; a file that is not there means the defaults.
+
+    Raises:
+        ConfigError: It cannot be read or parsed, or a key in it is unknown or of the wrong type.
+    """
+    path = path or config_path()
+    try:
+        data = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except FileNotFoundError:
+        return Settings(path)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8 text (byte {error.start}).") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} is not valid TOML: {one_line(str(error))}.") from None
+    return parse_settings(data, path)
+
+
+def parse_settings(data: Mapping[str, Any], path: Path) -> Settings:
+    """Validate the parsed content of a configuration file (see ``load_settings``)."""
+    _known_keys(data, ("defaults", "profiles", "cards"), path, "")
+    profiles = {
+        name: _section(table, Profile, path, f"profiles.{name}")
+        for name, table in _table(data.get("profiles", {}), path, "profiles").items()
+    }
+    cards = {
+        name: _section(table, OwnCard, path, f"cards.{name}")
+        for name, table in _table(data.get("cards", {}), path, "cards").items()
+    }
+    defaults = _section(data.get("defaults", {}), Defaults, path, "defaults")
+    if defaults.profile is not None and defaults.profile not in profiles:
+        raise ConfigError(
+            f"{path}: defaults.profile names {defaults.profile!r}, which is no profile in it"
+            f"{did_you_mean(defaults.profile, profiles)}."
+        )
+    return Settings(path, defaults, MappingProxyType(profiles), MappingProxyType(cards))
+
+
+def _table(value: Any, path: Path, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise ConfigError(f"{path}: {where} must be a table, not {type(value).__name__}.")
+    return value
+
+
+def _known_keys(table: Mapping[str, Any], known: tuple[str, ...], path: Path, where: str) -> None:
+    for key in table:
+        if key not in known:
+            name = f"{where}.{key}" if where else key
+            raise ConfigError(f"{path}: unknown key {name}{did_you_mean(key, known)}.")
+
+
+def _section(value: Any, schema: type[_Section], path: Path, where: str) -> _Section:
+    table = _table(value, path, where)
+    _known_keys(table, schema.__struct_fields__, path, where)
+    try:
+        return msgspec.convert(table, schema)
+    except msgspec.ValidationError as error:
+        text, _, at = str(error).partition(" - at `$")
+        key = where + (at.rstrip("`") if at else "")
+        raise ConfigError(f"{path}: {key}: {text}.") from None
+
+
+# --- the endpoint ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +174,151 @@ class Endpoint:
     api_key: str | None = field(default=None, repr=False)
     key_from: str | None = None
     """The key's origin, e.g. ``TAOTOKEN_API_KEY``; None when no key is sent."""
-    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     model: str | None = None
     architecture: str | None = None
     """A catalogue model for the Memory pane, from the profile or ``--arch``."""
     embedded: bool = False
     profile: str | None = None
+    key_wanted_from: str | None = None
+    """Where a key was looked for and not found: a variable that is not set, a failing command."""
+    other_key_variables: tuple[str, ...] = ()
+    """Key variables that are set but were not used for this host."""
+
+
+def resolve_endpoint(
+    settings: Settings,
+    *,
+    base_url: str | None = None,
+    profile: str | None = None,
+    api_key_env: str | None = None,
+    model: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Endpoint:
+    """Choose the endpoint and its key: ``--base-url`` > profile > environment > embedded.
+
+    A key goes only to the host it belongs to; for any other host it must be named
+    (``api_key_env``). A key command of a profile is run here, so call this off the UI thread.
+
+    Raises:
+        ConfigError: The named profile does not exist.
+    """
+    named = _profile(settings, profile)
+    url, chosen_by = _choose_url(base_url, named, settings, profile, environ)
+    if url is None:
+        return Endpoint("", "embedded", model=model, embedded=True)
+    url = url.strip().rstrip("/")
+    own = named if named is not None and _origin(named.base_url) == _origin(url) else None
+    name = profile_name(settings, profile)
+    key, key_from, wanted = _choose_key(url, own, name, api_key_env, environ)
+    return Endpoint(
+        base_url=url,
+        chosen_by=chosen_by,
+        api_key=key,
+        key_from=key_from,
+        headers=MappingProxyType(dict(own.headers) if own else {}),
+        model=model or (own.model if own else None),
+        architecture=own.architecture if own else None,
+        profile=name if own else None,
+        key_wanted_from=wanted,
+        other_key_variables=tuple(
+            name for name in KEY_VARIABLES if environ.get(name) and name != key_from
+        ),
+    )
+
+
+def profile_name(settings: Settings, profile: str | None) -> str | None:
+    """The profile in force: the one named, else the file's default."""
+    return profile or settings.defaults.profile
+
+
+def _profile(settings: Settings, profile: str | None) -> Profile | None:
+    name = profile_name(settings, profile)
+    if name is None:
+        return None
+    if name not in settings.profiles:
+        known = ", ".join(settings.profiles) or "none is defined"
+        raise ConfigError(
+            f"There is no profile {name!r} in {settings.path}"
+            f"{did_you_mean(name, settings.profiles)}; profiles: {known}."
+        )
+    return settings.profiles[name]
+
+
+def _choose_url(
+    base_url: str | None,
+    named: Profile | None,
+    settings: Settings,
+    profile: str | None,
+    environ: Mapping[str, str],
+) -> tuple[str | None, str]:
+    if base_url:
+        return base_url, "--base-url"
+    if named is not None:
+        return named.base_url, f"profile {profile_name(settings, profile)}"
+    if environ.get("OPENAI_BASE_URL", "").strip():
+        return environ["OPENAI_BASE_URL"], "OPENAI_BASE_URL"
+    if environ.get("TAOTOKEN_API_KEY"):
+        return TAOTOKEN_URL, "TAOTOKEN_API_KEY"
+    if environ.get("OPENAI_API_KEY"):
+        return OPENAI_URL, "OPENAI_API_KEY"
+    return None, "embedded"
+
+
+def _choose_key(
+    url: str,
+    own: Profile | None,
+    name: str | None,
+    api_key_env: str | None,
+    environ: Mapping[str, str],
+) -> tuple[str | None, str | None, str | None]:
+    """The key, where it came from, and where one was looked for in vain."""
+    variable = api_key_env or (own.api_key_env if own else None)
+    if variable is None and own is not None and own.api_key_command:
+        return _run_key_command(own.api_key_command, name)
+    if variable is None and own is None:
+        variable = _variable_of_host(url, environ)
+    if variable is None:
+        return None, None, None
+    key = environ.get(variable)
+    return (key, variable, None) if key else (None, None, variable)
+
+
+def _variable_of_host(url: str, environ: Mapping[str, str]) -> str | None:
+    """The variable whose key belongs to this URL's host, where it is set."""
+    host = (urlsplit(url).hostname or "").lower()
+    if host == "taotoken.net" and environ.get("TAOTOKEN_API_KEY"):
+        return "TAOTOKEN_API_KEY"
+    openai_base = environ.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL
+    belongs = _origin(url) in (_origin(openai_base), _origin(OPENAI_URL))
+    return "OPENAI_API_KEY" if belongs and environ.get("OPENAI_API_KEY") else None
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    """Scheme, host and port, so that two URLs of one server compare equal."""
+    try:
+        parts = urlsplit(url.strip())
+        port = parts.port
+    except ValueError:
+        return ("", url, None)
+    scheme = parts.scheme.lower()
+    return scheme, (parts.hostname or "").lower(), port or {"http": 80, "https": 443}.get(scheme)
+
+
+def _run_key_command(
+    command: list[str], name: str | None
+) -> tuple[str | None, str | None, str | None]:
+    """Run a profile's key command (no shell); its output's first line is the key."""
+    origin = f"api_key_command of profile {name}"
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=_KEY_COMMAND_SECONDS,
+            check=False,
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None, None, origin
+    key = done.stdout.decode("utf-8", "replace").split("\n", 1)[0].rstrip("\r")
+    return (key, origin, None) if done.returncode == 0 and key else (None, None, origin)

@@ -1,3 +1,192 @@
 """Redaction, sanitising and units: what every text passes before anyone sees it."""
 
 from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from urllib.parse import quote, quote_plus
+
+# --- redaction ------------------------------------------------------------------------------------
+
+REDACTED = "[redacted]"
+
+_MIN_SECRET = 4
+"""Shorter "keys" are left alone: replacing every ``a`` of a text hides nothing and ruins it."""
+
+_PREFIX = 8
+"""A text that quotes this many first characters of a key quotes the key."""
+
+_KEY_SHAPES = re.compile(
+    r"""
+    (?P<label>\b(?:authorization|proxy-authorization|x-api-key|api[-_ ]?key|apikey|access[-_]?token
+        |client[-_]?secret|password|passwd)["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token)\s+)?)
+        (?P<value>[^\s"',;&<>)\]}]{4,})
+    | (?P<bearer>\b(?:bearer|basic)\s+)(?P<token>[A-Za-z0-9._~+/=*-]{6,})
+    | \b(?:sk|pk|rk|gsk|xai|hf|nvapi|ghp|gho|glpat|AIza|r8|pplx)[-_][A-Za-z0-9_*.-]{6,}
+    | \bAIza[A-Za-z0-9_-]{10,}
+    | \beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}
+    | \*{3,}[A-Za-z0-9_-]{2,8}\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_URL_USERINFO = re.compile(r"(?P<scheme>\b[a-z][a-z0-9+.-]*://)[^/?#\s@]+@", re.IGNORECASE)
+
+
+@lru_cache(maxsize=64)
+def _secret_pattern(secret: str) -> re.Pattern[str]:
+    """A pattern for one secret in every dress it may wear: plain, encoded, wrapped, cut short."""
+    core = secret.strip()
+    dresses = {
+        secret,
+        core,
+        quote(core, safe=""),
+        quote_plus(core),
+        core.encode("unicode_escape").decode("ascii"),
+        base64.b64encode(core.encode("utf-8", "surrogatepass")).decode("ascii"),
+    }
+    parts = [re.escape(dress) for dress in sorted(dresses, key=len, reverse=True) if dress]
+    # Wrapped by a log or a JSON string: white space or an escaped newline between its characters.
+    parts.append(r"(?:\s|\\[nrt])*".join(re.escape(char) for char in core))
+    if len(core) >= 2 * _PREFIX:
+        parts.append(re.escape(core[:_PREFIX]) + r"[^\s\"'<>,;)]*")
+        parts.append(r"[A-Za-z0-9_.*-]*" + re.escape(core[-_PREFIX:]))
+    return re.compile("|".join(parts))
+
+
+def redact(text: str, *secrets: str | None) -> str:
+    """``text`` without the given secrets, and without anything that has the shape of a key.
+
+    Args:
+        text: Any text from outside: an exception, a header, a body, a URL.
+        secrets: The keys in use. None and very short strings are ignored.
+    """
+    for secret in secrets:
+        if secret and len(secret.strip()) >= _MIN_SECRET:
+            text = _secret_pattern(secret).sub(REDACTED, text)
+    text = _URL_USERINFO.sub(rf"\g<scheme>{REDACTED}@", text)
+    return _KEY_SHAPES.sub(_hide_value, text)
+
+
+def _hide_value(match: re.Match[str]) -> str:
+    """Keep the label (``Authorization:``), hide what follows it."""
+    if match["label"]:
+        return f"{match['label']}{REDACTED}"
+    if match["bearer"]:
+        return f"{match['bearer']}{REDACTED}"
+    return REDACTED
+
+
+# --- sanitising -----------------------------------------------------------------------------------
+
+TAB = "    "
+
+_BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_INVISIBLE = (
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060\u2061\u2062\u2063\u2064\ufeff\uffa0"
+)
+
+
+def _control_table() -> dict[int, str]:
+    """Characters that move a cursor, open a sequence or reorder text, as ones that do not."""
+    table: dict[int, str] = {code: chr(0x2400 + code) for code in range(0x20)}
+    table[0x7F] = "\u2421"
+    table.update(dict.fromkeys(range(0x80, 0xA0), "\ufffd"))
+    table.update(dict.fromkeys(range(0xD800, 0xE000), "\ufffd"))
+    table.update(dict.fromkeys(map(ord, _BIDI), "\u2426"))
+    table.update(dict.fromkeys(map(ord, _INVISIBLE), ""))
+    table[ord("\n")] = "\n"
+    table[ord("\t")] = TAB
+    table[0x0B] = table[0x0C] = table[0x85] = table[0x2028] = table[0x2029] = "\n"
+    table.update(dict.fromkeys(range(0xE0000, 0xE0080), ""))  # tag characters: invisible text
+    return table
+
+
+_TABLE = _control_table()
+_MARKS = re.compile(
+    "([\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a"
+    "\u0e47-\u0e4e\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f]{8})"
+    "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a"
+    "\u0e47-\u0e4e\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f]+"
+)
+"""More than eight marks on one letter are a flood, not a script."""
+
+
+def sanitise(text: str) -> str:
+    r"""``text`` with nothing left that a terminal would obey: shown as text, never acted on.
+
+    Escapes and other controls become visible control pictures, bidi overrides a visible sign,
+    invisible characters vanish, tabs become spaces, and every kind of line end becomes ``\n``.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _MARKS.sub(r"\1", text.translate(_TABLE))
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """``text`` sanitised, on one line, cut to ``limit`` characters with a mark where it was cut."""
+    flat = " ".join(sanitise(text[: 8 * limit]).split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+# --- units ----------------------------------------------------------------------------------------
+
+UNKNOWN = "—"
+GIB = 1 << 30
+MIB = 1 << 20
+KIB = 1 << 10
+
+
+def gib(size: int | None, digits: int = 2) -> str:
+    """Bytes as a GiB figure without its unit: ``14.96``; an em dash for None."""
+    return UNKNOWN if size is None else f"{size / GIB:,.{digits}f}"
+
+
+def binary_size(size: int | None) -> str:
+    """Bytes in the largest binary unit that leaves a figure of at least one: ``4.5 MiB``."""
+    if size is None:
+        return UNKNOWN
+    for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
+        if size >= unit:
+            return f"{size / unit:,.2f} {name}"
+    return f"{size} B"
+
+
+def count(number: int | None) -> str:
+    """A whole number with thousands separators: ``131,072``."""
+    return UNKNOWN if number is None else f"{number:,}"
+
+
+def milliseconds(value: float | None) -> str:
+    """A duration given in ms, in three significant figures or so: ``4.63 ms``, ``1.94 s``."""
+    if value is None:
+        return UNKNOWN
+    if value < 9.995:
+        return f"{value:.2f} ms"
+    if value < 99.95:
+        return f"{value:.1f} ms"
+    if value < 999.5:
+        return f"{value:.0f} ms"
+    seconds = value / 1000
+    return f"{seconds:.2f} s" if seconds < 99.995 else f"{seconds:,.0f} s"
+
+
+def rate(value: float | None) -> str:
+    """Tokens per second as a figure without its unit: ``7.42``, ``74.2``, ``742``."""
+    if value is None:
+        return UNKNOWN
+    if value < 9.995:
+        return f"{value:.2f}"
+    return f"{value:.1f}" if value < 99.95 else f"{value:,.0f}"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`` (did you mean X?)`` where something known is close, else an empty string."""
+    from difflib import get_close_matches
+
+    names = list(known)
+    folded = {name.lower(): name for name in names}
+    close = get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
+    return f" (did you mean {folded[close[0]]}?)" if close else ""
