@@ -1,0 +1,159 @@
+"""``kvtui config``: where the configuration lies, what holds, and edits in place."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+import msgspec
+
+from kvtui.config import (
+    ConfigError,
+    Defaults,
+    OwnCard,
+    Profile,
+    config_path,
+    load_settings,
+    parse_settings,
+)
+from kvtui.state import state_path, write_atomically
+
+_HEADER = """\
+# kvtui's configuration. Flags and environment variables win over what stands here.
+# Every setting with its meaning: kvtui config show
+
+[defaults]
+# gpu = "24GB"
+# max_tokens = 512
+# theme = "kvtui-dark"
+
+# [profiles.vllm-box]
+# base_url = "http://127.0.0.1:8000/v1"
+# model = "Qwen/Qwen3-8B"
+# api_key_env = "VLLM_API_KEY"       # the variable's name, never the key itself
+# architecture = "Qwen3-8B"          # for the Memory pane
+
+# [cards.my-card]
+# memory_gib = 31.5
+"""
+
+
+@click.group()
+def config() -> None:
+    """Show or edit the configuration file."""
+
+
+@config.command()
+def path() -> None:
+    """Print where the files are."""
+    click.echo(f"config  {config_path()}")
+    click.echo(f"state   {state_path()}")
+
+
+@config.command()
+def show() -> None:
+    """Print every default in force with its meaning, then profiles and cards."""
+    try:
+        settings = load_settings()
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from None
+    exists = settings.path.exists()
+    click.echo(f"# {settings.path}{'' if exists else ' (not there yet: kvtui config init)'}")
+    click.echo("[defaults]")
+    unset = Defaults()
+    for field in msgspec.structs.fields(Defaults):
+        value = getattr(settings.defaults, field.name)
+        origin = "default" if value == getattr(unset, field.name) else "file"
+        shown = "—" if value is None else _toml(value)
+        click.echo(f"{field.name:<12} = {shown:<16} # {origin}: {_meaning(field.type)}")
+    for name, profile in settings.profiles.items():
+        _show_table(f"profiles.{name}", profile)
+    for name, card in settings.cards.items():
+        _show_table(f"cards.{name}", card)
+
+
+@config.command()
+def init() -> None:
+    """Write a first configuration file with every line commented out."""
+    target = config_path()
+    if target.exists():
+        raise click.UsageError(f"{target} is there already; `kvtui config set` edits it.")
+    _write(target, _HEADER)
+    click.echo(target)
+
+
+@config.command(name="set")
+@click.argument("key")
+@click.argument("value")
+def set_value(key: str, value: str) -> None:
+    """Set KEY (as in defaults.gpu, profiles.NAME.base_url) to VALUE, keeping comments and order."""
+    import tomlkit
+    from tomlkit.exceptions import ParseError
+
+    target = config_path()
+    parts = key.split(".")
+    if len(parts) < 2 or not all(parts):
+        raise click.UsageError(f"{key!r} is no key; it reads like defaults.gpu.")
+    try:
+        text = target.read_text(encoding="utf-8") if target.exists() else _HEADER
+        document = tomlkit.parse(text)
+    except (OSError, UnicodeDecodeError, ParseError) as error:
+        raise click.UsageError(f"{target} cannot be read: {error}") from None
+    table: Any = document
+    for part in parts[:-1]:
+        table = table.setdefault(part, tomlkit.table())
+        if not isinstance(table, dict):
+            raise click.UsageError(f"{key}: {part} is not a table in {target}.")
+    table[parts[-1]] = _value(value)
+    new = tomlkit.dumps(document)
+    try:
+        parse_settings(tomllib.loads(new), target)
+    except ConfigError as error:
+        raise click.UsageError(f"Not written: {error}") from None
+    _write(target, new)
+    click.echo(f"{key} = {_toml(_value(value))}", err=True)
+
+
+def _write(target: Path, text: str) -> None:
+    try:
+        write_atomically(target, text.encode("utf-8"))
+    except OSError as error:
+        raise click.UsageError(f"{target} cannot be written: {error.strerror or error}") from None
+
+
+def _value(text: str) -> Any:
+    """``text`` as TOML where it is a value of TOML, else as a string."""
+    try:
+        return tomllib.loads(f"v = {text}")["v"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _toml(value: Any) -> str:
+    import tomli_w
+
+    return tomli_w.dumps({"v": value}).removeprefix("v = ").strip()
+
+
+def _meaning(annotation: Any) -> str:
+    for part in get_args(annotation):
+        if isinstance(part, msgspec.Meta) and part.description:
+            return part.description
+    return ""
+
+
+def _show_table(name: str, table: Profile | OwnCard) -> None:
+    click.echo(f"\n[{name}]")
+    for field in msgspec.structs.fields(table):
+        value = getattr(table, field.name)
+        if value is None or value == {}:
+            continue
+        # Header values may hold secrets: their names are enough here.
+        shown = ", ".join(value) if field.name == "headers" else _toml(value)
+        click.echo(f"{field.name:<16} = {shown}")
+    if isinstance(table, Profile) and table.api_key_env:
+        state = "set" if os.environ.get(table.api_key_env) else "not set"
+        click.echo(f"{'':<16} # {table.api_key_env} is {state}")

@@ -1,0 +1,134 @@
+"""The options that commands share, in four groups, under the same names everywhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class JsonObject(click.ParamType[dict[str, Any]]):
+    """A JSON object given on the command line."""
+
+    name = "JSON"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[str, Any]:
+        """Parse it; anything but an object is refused."""
+        if isinstance(value, dict):
+            return value
+        try:
+            parsed = json.loads(value)
+        except ValueError as error:
+            self.fail(f"is not valid JSON: {error}", param, ctx)
+        if not isinstance(parsed, dict):
+            self.fail(f'must be a JSON object such as {{"top_k": 20}}, not {value!r}', param, ctx)
+        return parsed
+
+
+class Header(click.ParamType[tuple[str, str]]):
+    """A request header given as ``Name: value``."""
+
+    name = "NAME: VALUE"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Split it at the first colon; a header that HTTP cannot carry is refused."""
+        if isinstance(value, tuple):
+            return value
+        name, colon, content = value.partition(":")
+        name, content = name.strip(), content.strip()
+        token = (
+            bool(name)
+            and name.isascii()
+            and all(c.isalnum() or c in "!#$%&'*+-.^_`|~" for c in name)
+        )
+        if not colon or not token:
+            self.fail("must read 'Name: value'", param, ctx)
+        if any(ord(c) < 32 or ord(c) == 127 for c in content):
+            self.fail(f"the value of {name} holds a control character", param, ctx)
+        return name, content
+
+
+def _group(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
+    def decorate(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+_seconds = click.FloatRange(min=0, min_open=True)
+_file = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
+
+endpoint_options = _group(
+    click.option("--base-url", metavar="URL", help="Endpoint, up to and with /v1."),
+    click.option("--model", metavar="ID", help="Model to ask for; without it the server is asked."),
+    click.option(
+        "--api-key-env", metavar="NAME", help="Variable that holds the key for this endpoint."
+    ),
+    click.option("--profile", metavar="NAME", help="Profile of config.toml to use."),
+    click.option(
+        "--header",
+        "headers",
+        multiple=True,
+        type=Header(),
+        help="Further request header; repeatable.",
+    ),
+)
+
+request_options = _group(
+    click.option("--prompt", metavar="TEXT", help="What to ask."),
+    click.option("--prompt-file", type=_file, help="File that holds the prompt."),
+    click.option("--system", metavar="TEXT", help="System text."),
+    click.option("--messages", "messages_file", type=_file, help="JSON file of chat messages."),
+    click.option("--extra-body", type=JsonObject(), help="JSON object merged into the request."),
+    click.option("--max-tokens", type=click.IntRange(1), help="Most tokens of the answer [512]."),
+    click.option("--temperature", type=click.FloatRange(0, 2), help="Sampling temperature."),
+    click.option("--top-p", type=click.FloatRange(0, 1), help="Nucleus sampling."),
+    click.option("--seed", type=int, help="Seed of the sampling."),
+    click.option("--stop", multiple=True, metavar="TEXT", help="Stop sequence; repeatable."),
+    click.option(
+        "--repeat", type=click.IntRange(1, 10_000), default=1, help="Times to run it [1]."
+    ),
+    click.option(
+        "--same-prompt", is_flag=True, help="Repeat without a unique prefix (prefix caches answer)."
+    ),
+    click.option(
+        "--no-kv-cache", is_flag=True, help="Embedded engine: recompute the prefix at every step."
+    ),
+    click.option("--timeout", type=_seconds, help="Cap on the whole request, in seconds [none]."),
+    click.option("--timeout-connect", type=_seconds, help="Seconds to connect [10]."),
+    click.option("--timeout-headers", type=_seconds, help="Seconds to the headers [300]."),
+    click.option("--timeout-first-token", type=_seconds, help="Seconds to the first token [300]."),
+    click.option("--timeout-idle", type=_seconds, help="Seconds between two data events [60]."),
+    click.option(
+        "--threads", type=click.IntRange(1, 64), help="Embedded engine: BLAS threads [1]."
+    ),
+)
+
+memory_options = _group(
+    click.option("--gpu", metavar="NAME", help="Card: 24GB, 40GB, 80GB or a real one [24GB]."),
+    click.option("--arch", metavar="NAME", help="Catalogue model whose memory is shown."),
+    click.option("--config-json", type=_file, help="config.json of the model."),
+    click.option("--gguf", type=_file, help="GGUF file of the model; only its header is read."),
+    click.option("--kv-dtype", metavar="NAME", help="Precision of the KV cache [the model's]."),
+    click.option("--context", type=click.IntRange(1), help="Tokens reserved per sequence."),
+    click.option("--concurrency", type=click.IntRange(1), help="Sequences at once [1]."),
+)
+
+screen_options = _group(
+    click.option("--theme", metavar="NAME", help="Theme of the screen."),
+    click.option(
+        "--fps", type=click.IntRange(1, 120), help="Frames per second [30]; 10 for slow links."
+    ),
+    click.option("--lang", metavar="CODE", help="Language of the texts."),
+)
