@@ -36,6 +36,10 @@ class KeyFacts:
     """Key variables that are set in the environment but were not used."""
     kind: str | None = None
     """``placeholder``, ``oauth`` (a login token, not an API key), or None."""
+    wanted_variable: str | None = None
+    """The variable that was asked to hold it (``--api-key-env``), whether it is set or not."""
+    belongs_to: str | None = None
+    """Whose key its form says it is (``OpenRouter``), where the form is one provider's alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,8 @@ class Evidence:
     """Data events that could not be decoded."""
     bad_event: str | None = None
     """The first of them, cut."""
+    bad_tail: bool = False
+    """The last data event was cut off by the end of the stream; it is not one of ``bad_events``."""
     content_chars: int = 0
     reasoning_chars: int = 0
     tool_calls: int = 0
@@ -91,3 +97,15 @@ class Evidence:
     base_url_answers: str | None = None
     """A base URL that was probed and answers, where the one given does not."""
     models_offered: tuple[str, ...] = ()
+    stream_asked: bool = True
+    """False where the request itself said ``stream: false``."""
+    text_chunks: int = 0
+    """Data events that carried content or reasoning."""
+    content_tail: str = ""
+    """The last 80 characters of the answer, to see whether it ends in the middle of a sentence."""
+    buffered: bool = False
+    """The measurement found that something on the way held the stream back."""
+    filter_categories: tuple[str, ...] = ()
+    """Categories that a ``content_filter_results`` inside the stream marks as filtered."""
+    context_length: int | None = None
+    """The context the server gives one sequence, where it is known."""
