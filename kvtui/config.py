@@ -44,11 +44,11 @@ class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gpu: Annotated[str, Meta(description="Card of the Memory pane: 24GB, H100, ...")] = "24GB"
     arch: Annotated[str | None, Meta(description="Catalogue model of the Memory pane")] = None
     kv_dtype: Annotated[str, Meta(description="Precision of the KV cache, or auto")] = "auto"
-    context: Annotated[int | None, Meta(ge=1, description="Tokens reserved per sequence")] = None
+    context: Annotated[int, Meta(ge=1, description="Tokens reserved per sequence")] | None = None
     concurrency: Annotated[int, Meta(ge=1, description="Sequences at once")] = 1
     prompt: Annotated[str | None, Meta(description="Prompt filled in at the start")] = None
     max_tokens: Annotated[int, Meta(ge=1, description="Most tokens of an answer")] = 512
-    temperature: Annotated[float | None, Meta(ge=0, le=2, description="None: the server's")] = None
+    temperature: Annotated[float, Meta(ge=0, le=2, description="None: the server's")] | None = None
     theme: Annotated[str | None, Meta(description="Theme of the screen")] = None
     fps: Annotated[int, Meta(ge=1, le=120, description="Frames per second while streaming")] = 30
     lang: Annotated[str | None, Meta(description="Language of the texts")] = None
@@ -72,8 +72,8 @@ class OwnCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[cards.NAME]``: a card of the user's own."""
 
     memory_gib: Annotated[float, Meta(gt=0, le=100_000)]
-    usable_gib: Annotated[float | None, Meta(gt=0)] = None
-    bandwidth_gb_per_s: Annotated[float | None, Meta(gt=0)] = None
+    usable_gib: Annotated[float, Meta(gt=0)] | None = None
+    bandwidth_gb_per_s: Annotated[float, Meta(gt=0)] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +276,7 @@ def _choose_key(
     variable = api_key_env or (own.api_key_env if own else None)
     if variable is None and own is not None and own.api_key_command:
         return _run_key_command(own.api_key_command, name)
-    if variable is None and own is None:
+    if variable is None:
         variable = _variable_of_host(url, environ)
     if variable is None:
         return None, None, None

@@ -142,6 +142,8 @@ def _meaning(annotation: Any) -> str:
     for part in get_args(annotation):
         if isinstance(part, msgspec.Meta) and part.description:
             return part.description
+        if get_args(part) and (meaning := _meaning(part)):
+            return meaning
     return ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,6 +31,19 @@ class JsonObject(click.ParamType[dict[str, Any]]):
         if not isinstance(parsed, dict):
             self.fail(f'must be a JSON object such as {{"top_k": 20}}, not {value!r}', param, ctx)
         return parsed
+
+
+class Number(click.FloatRange):
+    """A number in a range; unlike click's own, neither nan nor infinity passes."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Convert it; what is not finite is refused."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number", param, ctx)
+        return number
 
 
 class Header(click.ParamType[tuple[str, str]]):
@@ -66,7 +80,7 @@ def _group(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
     return decorate
 
 
-_seconds = click.FloatRange(min=0, min_open=True)
+_seconds = Number(min=0, min_open=True)
 _file = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 
 endpoint_options = _group(
@@ -92,8 +106,8 @@ request_options = _group(
     click.option("--messages", "messages_file", type=_file, help="JSON file of chat messages."),
     click.option("--extra-body", type=JsonObject(), help="JSON object merged into the request."),
     click.option("--max-tokens", type=click.IntRange(1), help="Most tokens of the answer [512]."),
-    click.option("--temperature", type=click.FloatRange(0, 2), help="Sampling temperature."),
-    click.option("--top-p", type=click.FloatRange(0, 1), help="Nucleus sampling."),
+    click.option("--temperature", type=Number(0, 2), help="Sampling temperature."),
+    click.option("--top-p", type=Number(0, 1), help="Nucleus sampling."),
     click.option("--seed", type=int, help="Seed of the sampling."),
     click.option("--stop", multiple=True, metavar="TEXT", help="Stop sequence; repeatable."),
     click.option(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
@@ -54,7 +53,7 @@ def _stdin_from_terminal() -> None:
         ) from None
     os.dup2(terminal, 0)
     os.close(terminal)
-    sys.stdin = Path(device).open(encoding="utf-8") if sys.platform == "win32" else os.fdopen(0)
+    sys.stdin = os.fdopen(0)
 
 
 def _require_terminal() -> None:

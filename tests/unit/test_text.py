@@ -1,0 +1,121 @@
+"""The border that every text passes: nothing secret, nothing a terminal obeys, right units."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kvtui import text
+
+KEY = "tt-4f9A/b+c=D7e8G1h2J3k4L5m6"
+
+
+@pytest.mark.parametrize(
+    "dress",
+    [
+        KEY,
+        quote(KEY, safe=""),
+        json.dumps(KEY),
+        repr(KEY),
+        "\n".join([KEY[:9], KEY[9:]]),
+        KEY[:9] + r"\n" + KEY[9:],
+        KEY[:-3],
+        KEY[5:],
+        "\u200b".join(["Bearer " + KEY, ""]),
+    ],
+)
+def test_a_known_key_is_hidden_in_every_dress(dress: str) -> None:
+    hidden = text.redact(f"before {dress} after", KEY)
+    assert hidden.startswith("before ")
+    assert "after" in hidden
+    letters = "".join(hidden.split()).replace(r"\n", "")
+    assert not any(KEY[at : at + 8] in letters for at in range(len(KEY) - 8))
+
+
+@pytest.mark.parametrize(
+    ("shown", "secret"),
+    [
+        ("Authorization: Bearer abcdef123456", "abcdef123456"),
+        ("'authorization': 'Basic dXNlcjpwYXNz'", "dXNlcjpwYXNz"),
+        ("x-api-key=topsecretvalue", "topsecretvalue"),
+        ("https://user:hunter22@proxy.example:8080/", "hunter22"),
+        ("Incorrect API key provided: sk-proj-ab12****************wxyz.", "wxyz"),
+        ("https://h/v1?api_key=zzzzz9999&x=1", "zzzzz9999"),
+        ("AIzaSyA1234567890abcdefg", "SyA1234567890"),
+        ("token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc", "eyJhbGciOiJIUzI1NiJ9"),
+        ("gsk_abcdefgh12345", "abcdefgh12345"),
+    ],
+)
+def test_what_has_the_shape_of_a_key_is_hidden(shown: str, secret: str) -> None:
+    assert secret not in text.redact(shown)
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        "max_tokens must be at most 4096",
+        "key_not_found: the task-oriented model is missing",
+        "https://api.example.com/v1/chat/completions",
+        "The model `gpt-4o-mini` does not exist",
+        "**bold** text and ***",
+    ],
+)
+def test_ordinary_text_stays(plain: str) -> None:
+    assert text.redact(plain, None, "", "ab") == plain
+
+
+@given(st.text())
+def test_nothing_is_left_that_a_terminal_obeys(anything: str) -> None:
+    for char in text.sanitise(anything):
+        assert char == "\n" or unicodedata.category(char) not in {"Cc", "Cs", "Zl", "Zp"}
+        assert char not in "\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u200e\u200f\u061c"
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("\x1b]0;owned\x07", "␛]0;owned␇"),
+        ("\x9b31m", "\ufffd31m"),
+        ("a\tb", "a    b"),
+        ("a\r\nb\rc", "a\nb\nc"),
+        ("x\u2028y", "x\ny"),
+        ("abc\u202edef", "abc␦def"),
+        ("zero\u200bwidth", "zerowidth"),
+        ("👩\u200d👩\u200d👧 ✔\ufe0f 缓存", "👩\u200d👩\u200d👧 ✔\ufe0f 缓存"),
+        ("[bold red]markup[/]", "[bold red]markup[/]"),
+        ("e" + "\u0301" * 40, "e" + "\u0301" * 8),
+    ],
+)
+def test_sanitised_text(raw: str, shown: str) -> None:
+    assert text.sanitise(raw) == shown
+
+
+def test_units() -> None:
+    assert text.gib(15 << 30) == "15.00"
+    assert text.gib(None) == "—"
+    assert text.binary_size(5_120 * 2_048) == "10.00 MiB"
+    assert text.binary_size(512) == "512 B"
+    assert text.count(131_072) == "131,072"
+    assert [text.milliseconds(ms) for ms in (4.63, 41.3, 412.0, 999.6, 1_940.0)] == [
+        "4.63 ms",
+        "41.3 ms",
+        "412 ms",
+        "1.00 s",
+        "1.94 s",
+    ]
+    assert [text.rate(tps) for tps in (7.416, 74.16, 741.6, 12_345.0)] == [
+        "7.42",
+        "74.2",
+        "742",
+        "12,345",
+    ]
+
+
+def test_did_you_mean() -> None:
+    assert text.did_you_mean("base_ulr", ["base_url", "model"]) == " (did you mean base_url?)"
+    assert text.did_you_mean("zzz", ["base_url", "model"]) == ""
