@@ -10,6 +10,7 @@ from typing import Any, get_args
 import click
 import msgspec
 
+from kvtui.commands.errors import BadInput
 from kvtui.config import (
     ConfigError,
     Defaults,
@@ -25,11 +26,6 @@ _HEADER = """\
 # kvtui's configuration. Flags and environment variables win over what stands here.
 # Every setting with its meaning: kvtui config show
 
-[defaults]
-# gpu = "24GB"
-# max_tokens = 512
-# theme = "kvtui-dark"
-
 # [profiles.vllm-box]
 # base_url = "http://127.0.0.1:8000/v1"
 # model = "Qwen/Qwen3-8B"
@@ -38,6 +34,11 @@ _HEADER = """\
 
 # [cards.my-card]
 # memory_gib = 31.5
+
+[defaults]
+# gpu = "24GB"
+# max_tokens = 512
+# theme = "kvtui-dark"
 """
 
 
@@ -59,7 +60,7 @@ def show() -> None:
     try:
         settings = load_settings()
     except ConfigError as error:
-        raise click.UsageError(str(error)) from None
+        raise BadInput(str(error)) from None
     exists = settings.path.exists()
     click.echo(f"# {settings.path}{'' if exists else ' (not there yet: kvtui config init)'}")
     click.echo("[defaults]")
@@ -80,7 +81,7 @@ def init() -> None:
     """Write a first configuration file with every line commented out."""
     target = config_path()
     if target.exists():
-        raise click.UsageError(f"{target} is there already; `kvtui config set` edits it.")
+        raise BadInput(f"{target} is there already; `kvtui config set` edits it.")
     _write(target, _HEADER)
     click.echo(target)
 
@@ -96,23 +97,23 @@ def set_value(key: str, value: str) -> None:
     target = config_path()
     parts = key.split(".")
     if len(parts) < 2 or not all(parts):
-        raise click.UsageError(f"{key!r} is no key; it reads like defaults.gpu.")
+        raise BadInput(f"{key!r} is no key; it reads like defaults.gpu.")
     try:
         text = target.read_text(encoding="utf-8") if target.exists() else _HEADER
         document = tomlkit.parse(text)
     except (OSError, UnicodeDecodeError, ParseError) as error:
-        raise click.UsageError(f"{target} cannot be read: {error}") from None
+        raise BadInput(f"{target} cannot be read: {error}") from None
     table: Any = document
     for part in parts[:-1]:
         table = table.setdefault(part, tomlkit.table())
         if not isinstance(table, dict):
-            raise click.UsageError(f"{key}: {part} is not a table in {target}.")
+            raise BadInput(f"{key}: {part} is not a table in {target}.")
     table[parts[-1]] = _value(value)
     new = tomlkit.dumps(document)
     try:
         parse_settings(tomllib.loads(new), target)
     except ConfigError as error:
-        raise click.UsageError(f"Not written: {error}") from None
+        raise BadInput(f"Not written: {error}") from None
     _write(target, new)
     click.echo(f"{key} = {_toml(_value(value))}", err=True)
 
@@ -121,7 +122,7 @@ def _write(target: Path, text: str) -> None:
     try:
         write_atomically(target, text.encode("utf-8"))
     except OSError as error:
-        raise click.UsageError(f"{target} cannot be written: {error.strerror or error}") from None
+        raise BadInput(f"{target} cannot be written: {error.strerror or error}") from None
 
 
 def _value(text: str) -> Any:

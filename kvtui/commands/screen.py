@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-import click
+from kvtui.commands.errors import BadInput
 
 PROMPT_LIMIT = 1 << 20
 """Bytes of a prompt that are read from a pipe or a file."""
@@ -17,7 +17,7 @@ def open_screen(options: Mapping[str, Any]) -> int:
     """Read a piped prompt, see to the terminal, open the screen; returns the exit status.
 
     Raises:
-        click.UsageError: There is no terminal to draw on.
+        BadInput: There is no terminal to draw on.
     """
     options = dict(options)
     other_driver = bool(os.environ.get("TEXTUAL_DRIVER"))
@@ -38,7 +38,7 @@ def _piped_prompt() -> str | None:
         return None
     data = sys.stdin.buffer.read(PROMPT_LIMIT + 1)
     if len(data) > PROMPT_LIMIT:
-        raise click.UsageError(f"The prompt on stdin is larger than {PROMPT_LIMIT:,} bytes.")
+        raise BadInput(f"The prompt on stdin is larger than {PROMPT_LIMIT:,} bytes.")
     _stdin_from_terminal()
     return data.decode("utf-8", "replace").strip() or None
 
@@ -48,7 +48,7 @@ def _stdin_from_terminal() -> None:
     try:
         terminal = os.open(device, os.O_RDWR)
     except OSError:
-        raise click.UsageError(
+        raise BadInput(
             "There is no terminal for the screen's keys; `kvtui run` works without one."
         ) from None
     os.dup2(terminal, 0)
@@ -58,11 +58,11 @@ def _stdin_from_terminal() -> None:
 
 def _require_terminal() -> None:
     if os.environ.get("TERM") == "dumb":
-        raise click.UsageError(
+        raise BadInput(
             "TERM=dumb cannot show a screen; `kvtui run` prints the same figures."
         )
     # Textual draws on stderr, so that is what must be a terminal.
     if sys.__stderr__ is None or not sys.__stderr__.isatty():
-        raise click.UsageError(
+        raise BadInput(
             "stderr is no terminal, and the screen is drawn there; `kvtui run` works without one."
         )

@@ -7,6 +7,8 @@ import sys
 
 import click
 
+from kvtui.commands.errors import BadInput
+
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
@@ -59,7 +61,7 @@ def serve(
     if api_key_env is not None:
         api_key = os.environ.get(api_key_env)
         if not api_key:
-            raise click.UsageError(
+            raise BadInput(
                 f"--api-key-env names {api_key_env}, which is not set: export it first."
             )
     from kvtui.engine.server import main
