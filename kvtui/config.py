@@ -7,14 +7,11 @@ what the app itself remembers is in ``kvtui.state``.
 from __future__ import annotations
 
 import os
-import subprocess
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, TypeVar
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
@@ -102,6 +99,8 @@ def load_settings(path: Path | None = None) -> Settings:
     Raises:
         ConfigError: It cannot be read or parsed, or a key in it is unknown or of the wrong type.
     """
+    import tomllib
+
     path = path or config_path()
     try:
         data = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
@@ -286,6 +285,8 @@ def _choose_key(
 
 def _variable_of_host(url: str, environ: Mapping[str, str]) -> str | None:
     """The variable whose key belongs to this URL's host, where it is set."""
+    from urllib.parse import urlsplit
+
     host = (urlsplit(url).hostname or "").lower()
     if host == "taotoken.net" and environ.get("TAOTOKEN_API_KEY"):
         return "TAOTOKEN_API_KEY"
@@ -296,6 +297,8 @@ def _variable_of_host(url: str, environ: Mapping[str, str]) -> str | None:
 
 def _origin(url: str) -> tuple[str, str, int | None]:
     """Scheme, host and port, so that two URLs of one server compare equal."""
+    from urllib.parse import urlsplit
+
     try:
         parts = urlsplit(url.strip())
         port = parts.port
@@ -309,6 +312,8 @@ def _run_key_command(
     command: list[str], name: str | None
 ) -> tuple[str | None, str | None, str | None]:
     """Run a profile's key command (no shell); its output's first line is the key."""
+    import subprocess
+
     origin = f"api_key_command of profile {name}"
     try:
         done = subprocess.run(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from urllib.parse import quote, quote_plus
 
 # --- redaction ------------------------------------------------------------------------------------
 
@@ -18,8 +16,8 @@ _MIN_SECRET = 4
 _PREFIX = 8
 """A text that quotes this many first characters of a key quotes the key."""
 
-_KEY_SHAPES = re.compile(
-    r"""
+# Patterns are compiled at their first use: the first frame needs none of them.
+_KEY_SHAPES = r"""
     (?P<label>\b(?:authorization|proxy-authorization|x-api-key|api[-_ ]?key|apikey|access[-_]?token
         |client[-_]?secret|password|passwd)["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token)\s+)?)
         (?P<value>[^\s"',;&<>)\]}]{4,})
@@ -28,15 +26,24 @@ _KEY_SHAPES = re.compile(
     | \bAIza[A-Za-z0-9_-]{10,}
     | \beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}
     | \*{3,}[A-Za-z0-9_-]{2,8}\b
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-_URL_USERINFO = re.compile(r"(?P<scheme>\b[a-z][a-z0-9+.-]*://)[^/?#\s@]+@", re.IGNORECASE)
+"""
+_URL_USERINFO = r"(?P<scheme>\b[a-z][a-z0-9+.-]*://)[^/?#\s@]+@"
+
+
+@lru_cache(maxsize=1)
+def _shapes() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    return (
+        re.compile(_URL_USERINFO, re.IGNORECASE),
+        re.compile(_KEY_SHAPES, re.IGNORECASE | re.VERBOSE),
+    )
 
 
 @lru_cache(maxsize=64)
 def _secret_pattern(secret: str) -> re.Pattern[str]:
     """A pattern for one secret in every dress it may wear: plain, encoded, wrapped, cut short."""
+    import base64
+    from urllib.parse import quote, quote_plus
+
     core = secret.strip()
     dresses = {
         secret,
@@ -65,8 +72,8 @@ def redact(text: str, *secrets: str | None) -> str:
     for secret in secrets:
         if secret and len(secret.strip()) >= _MIN_SECRET:
             text = _secret_pattern(secret).sub(REDACTED, text)
-    text = _URL_USERINFO.sub(rf"\g<scheme>{REDACTED}@", text)
-    return _KEY_SHAPES.sub(_hide_value, text)
+    userinfo, key_shapes = _shapes()
+    return key_shapes.sub(_hide_value, userinfo.sub(rf"\g<scheme>{REDACTED}@", text))
 
 
 def _hide_value(match: re.Match[str]) -> str:
@@ -88,6 +95,7 @@ _INVISIBLE = (
 )
 
 
+@lru_cache(maxsize=1)
 def _control_table() -> dict[int, str]:
     """Characters that move a cursor, open a sequence or reorder text, as ones that do not."""
     table: dict[int, str] = {code: chr(0x2400 + code) for code in range(0x20)}
@@ -103,14 +111,17 @@ def _control_table() -> dict[int, str]:
     return table
 
 
-_TABLE = _control_table()
-_MARKS = re.compile(
-    "([\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a"
-    "\u0e47-\u0e4e\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f]{8})"
-    "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a"
-    "\u0e47-\u0e4e\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f]+"
+_MARK_RANGES = (
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a"
+    "\u0e47-\u0e4e\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f"
 )
-"""More than eight marks on one letter are a flood, not a script."""
+_MOST_MARKS = 8
+"""More marks than this on one letter are a flood, not a script."""
+
+
+@lru_cache(maxsize=1)
+def _mark_flood() -> re.Pattern[str]:
+    return re.compile(f"([{_MARK_RANGES}]{{{_MOST_MARKS}}})[{_MARK_RANGES}]+")
 
 
 def sanitise(text: str) -> str:
@@ -122,7 +133,7 @@ def sanitise(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _MARKS.sub(r"\1", text.translate(_TABLE))
+    return _mark_flood().sub(r"\1", text.translate(_control_table()))
 
 
 def one_line(text: str, limit: int = 200) -> str:
