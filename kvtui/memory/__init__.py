@@ -1,0 +1,30 @@
+"""What fits on the card: KV cache, weights and budgets, exact to the byte.
+
+Pure: no network, no screen, no files but the ones asked for; every answer in well under 10 ms.
+To fill a Memory pane:
+
+    from kvtui.memory import budget, cards, catalogue, kv, model, precision
+
+    found = catalogue.match(endpoint_model_id)          # Match(model, how, …) or None
+    llama = found.model if found else catalogue.find("Llama-3.1-8B")
+    tiny = model.custom(layers=6, kv_heads=2, head_dim=32, n_heads=8, kv_dtype="f32",
+                        weights_bytes=6_300_000, max_context=2048, name="kvtui-tiny")
+    card = cards.find("RTX 4090")                       # or "24GB"; cards.find(name, own=[…])
+
+    asked = budget.Question(llama, card, engine="vllm", k="fp8", v="fp8",
+                            context=2048, concurrency=4)
+    told = budget.answer(asked)
+    told.budget                # weights_, overhead_, kv_, outside_bytes: sum to card.memory_bytes
+                               # (kv_bytes is negative by what is missing; clamp it for a bar)
+    told.fits, told.max_context, told.max_concurrency, told.formula, told.notes
+    told.bytes_per_token, told.constant_bytes_per_sequence
+    told.to_json()             # what `kvtui plan --json` prints
+
+Live: `kv.kv_bytes(llama, "auto", "auto", lengths)` for the sequences of these lengths, once per
+frame; KV free is `told.budget.kv_bytes` less that. MHA, GQA and MQA side by side:
+`model.head_variants(llama)` gives (label, KV heads, model), each for `kv.bytes_per_sequence`.
+Precisions to offer: `precision.KV_NAMES`. Lists to choose from: `catalogue.search(query)`,
+`cards.search(query, own=[…])`, profiles first. Next answer: `dataclasses.replace(asked, …)`.
+
+Whatever is wrong raises `errors.PlanError` (a ValueError) whose text is one sentence for the user.
+"""

@@ -1,0 +1,311 @@
+"""The models that are known by name (`models.toml`).
+
+A name is found exactly or not at all; what differs only in case, separators, organisation or a
+suffix such as -Instruct counts as the same name. An endpoint's model id is matched the same way,
+and the match says what it rests on; where it is not sure there is none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from . import precision
+from .errors import AmbiguousNameError, PlanError, UnknownNameError
+from .model import Attention, Cache, Experts, Latent, Layer, Model, Shared, State
+from .names import tokens
+from .tables import read_table, wrong_key
+from .units import GIB
+
+# Words that name a publisher, a tuning or a packaging, never a geometry.
+_MAKERS = ("meta", "nvidia", "c4ai")
+_TUNINGS = ("instruct", "chat")  # wherever they stand
+_TAILS = tuple(
+    ["it", "hf", "base", "pt", "thinking", "latest", "preview", "gguf", "awq", "gptq", "autoround", "mlx", "dynamic", "exl2", "exl3", "bnb", "unsloth", "quantized", "tensorrt", "onnx", "fp16", "bf16", "fp8", "int8", "int4", "4bit", "8bit", "w8a8", "w4a16", "nvfp4", "mxfp4", "q8_0", "q6_k", "q5_k_m", "q5_k_s", "q5_0", "q5_1", "q4_k_m", "q4_k_s", "q4_0", "q4_1", "iq4_xs", "iq4_nl", "q3_k_m", "q2_k"]
+)
+_WEIGHTS = {
+    "4bit": "int4",
+    "8bit": "int8",
+    "q8_0": "q8_0",
+    "q4_0": "q4_0",
+    "q4_1": "q4_1",
+    "q5_0": "q5_0",
+    "q5_1": "q5_1",
+    "fp16": "fp16",
+    "bf16": "bf16",
+    "fp8": "fp8",
+    "int8": "int8",
+    "w8a8": "int8",
+    "int4": "int4",
+    "w4a16": "int4",
+    "awq": "int4",
+    "gptq": "int4",
+    "nvfp4": "nvfp4",
+    "mxfp4": "mxfp4",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """An endpoint's model id, recognised.
+
+    Attributes:
+        model: the catalogue's row.
+        endpoint_id: the id as the endpoint gave it.
+        how: what the match rests on, for display.
+        weights_dtype: precision of the weights that the id names ("-AWQ", "-FP8"), or None.
+    """
+
+    model: Model
+    endpoint_id: str
+    how: str
+    weights_dtype: str | None = None
+
+
+@cache
+def catalogue() -> tuple[Model, ...]:
+    """All rows of `models.toml`, in its order.
+
+    Raises:
+        PlanError: the file is not what it should be (names row and key).
+    """
+    return tuple(_model(row) for row in read_table("models.toml", "model"))
+
+
+def find(name: str) -> Model:
+    """The model of that name.
+
+    Raises:
+        AmbiguousNameError: the name fits several rows ("Qwen3").
+        UnknownNameError: no row has it; with suggestions.
+    """
+    exact, stripped = _index()
+    wanted = tokens(_last_part(name))
+    key, _ = _strip(wanted)
+    found = exact.get(wanted) or stripped.get(key)
+    if found is None:
+        found = next((model for model in catalogue() if key in map(tokens, model.asked_as)), None)
+        if found is None and key:
+            fitting = [
+                model.id
+                for model in catalogue()
+                if tokens(model.id)[: len(key)] == key or set(key) <= set(tokens(model.id))
+            ]
+            if len(fitting) > 1:
+                raise AmbiguousNameError("model", name, fitting)
+            if fitting:
+                raise UnknownNameError("model", name, fitting, listing="kvtui models lists them")
+    if found is None:
+        known = [
+            known for model in catalogue() for known in (model.id, *model.aliases, *model.asked_as)
+        ]
+        raise UnknownNameError("model", name, known, listing="kvtui models lists them")
+    return found
+
+
+def match(endpoint_model_id: str) -> Match | None:
+    """The row that an endpoint's model id means, or None where that is not sure.
+
+    The id's last path part must be a name of the catalogue, but for case, separators, a maker's
+    name before it and tuning or packaging suffixes behind it; nothing else is passed over.
+    """
+    exact, stripped = _index()
+    part = _last_part(endpoint_model_id)
+    wanted = tokens(part)
+    if not wanted:
+        return None
+    key, dropped = _strip(wanted)
+    found = exact.get(wanted)
+    if found is not None:
+        dropped = ()
+    else:
+        found = stripped.get(key)
+    if found is None:
+        return None
+    how = f"{part} is {found.id}" if wanted != tokens(found.id) else f"name {found.id}"
+    if dropped:
+        how += f" (without {', '.join(dropped)})"
+    weights = next((_WEIGHTS[word] for word in dropped if word in _WEIGHTS), None)
+    return Match(found, endpoint_model_id, how, weights)
+
+
+def search(query: str = "") -> tuple[Model, ...]:
+    """The models whose names hold all words of the query; all of them without one."""
+    words = query.casefold().split()
+    return tuple(
+        model
+        for model in catalogue()
+        if all(
+            any(
+                word in known.casefold()
+                for known in (model.id, model.name, *model.aliases, *model.asked_as)
+            )
+            for word in words
+        )
+    )
+
+
+def _last_part(name: str) -> str:
+    return name.strip().replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+
+
+def _strip(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words without maker, tuning and packaging, and what was dropped (joined, lower case)."""
+    rest = list(words)
+    dropped: list[str] = []
+    while rest and rest[0] in _MAKERS:
+        dropped.append(rest.pop(0))
+    for word in _TUNINGS:
+        if word in rest[1:]:
+            rest.remove(word)
+            dropped.append(word)
+    while True:
+        for packaging in _TAILS:
+            tail = list(tokens(packaging))
+            if len(rest) > len(tail) and rest[-len(tail) :] == tail:
+                del rest[-len(tail) :]
+                dropped.append(packaging)
+                break
+        else:
+            break
+    return tuple(rest), tuple(dropped)
+
+
+@cache
+def _index() -> tuple[dict[tuple[str, ...], Model], dict[tuple[str, ...], Model]]:
+    exact: dict[tuple[str, ...], Model] = {}
+    stripped: dict[tuple[str, ...], Model] = {}
+    for model in catalogue():
+        for name in (model.id, *model.aliases):
+            words = tokens(name)
+            if exact.setdefault(words, model) is not model:
+                raise PlanError(f"models.toml: {name!r} names {model.id} and {exact[words].id}")
+    for words, model in exact.items():
+        stripped.setdefault(_strip(words)[0], model)
+    return exact, stripped
+
+
+_KEYS: dict[str, type] = {
+    "id": str,
+    "name": str,
+    "aliases": list,
+    "asked_as": list,
+    "params": int,
+    "active": int,
+    "dtype": str,
+    "kv": str,
+    "weights_gib": float,
+    "max_context": int,
+    "vocab": int,
+    "hidden": int,
+    "tied": bool,
+    "layers": int,
+    "heads": int,
+    "cycle": str,
+    "kv_heads": int,
+    "head_dim": int,
+    "v_head_dim": int,
+    "window": int,
+    "chunk": int,
+    "full_kv_heads": int,
+    "full_head_dim": int,
+    "mla": list,
+    "index": list,
+    "state": dict,
+    "experts": list,
+    "expert_inter": int,
+    "dense_layers": int,
+    "mtp": int,
+    "windows_ignored_by": list,
+    "verified": bool,
+    "source": str,
+    "note": str,
+}
+_NEEDED = ("id", "dtype", "layers", "source")
+
+
+def _model(row: dict[str, Any]) -> Model:
+    where = f"models.toml, row {row.get('id', '?')!r}"
+    wrong = wrong_key(row, _KEYS, _NEEDED)
+    if wrong:
+        raise PlanError(f"{where}: {wrong}")
+    kinds = _kinds(row, where)
+    cycle: str = row.get("cycle", "f")
+    count: int = row["layers"]
+    if not cycle or any(kind not in kinds for kind in cycle):
+        raise PlanError(f"{where}: cycle {cycle!r} uses a kind that the row does not describe")
+    layers = tuple(kinds[cycle[index % len(cycle)]] for index in range(count))
+    precision.parse(row["dtype"])
+    params = row.get("params")
+    weights_gib = row.get("weights_gib")
+    return Model(
+        id=row["id"],
+        name=row.get("name", row["id"]),
+        params=params,
+        params_active=row.get("active", params),
+        weights_dtype=row["dtype"],
+        kv_dtype=row.get("kv", "bf16"),
+        weights_bytes=None if weights_gib is None else round(weights_gib * GIB),
+        max_context=row.get("max_context"),
+        vocab=row.get("vocab"),
+        hidden=row.get("hidden"),
+        tied=row.get("tied"),
+        layers=layers,
+        heads=row.get("heads"),
+        experts=_experts(row, where),
+        source=row["source"],
+        verified=row.get("verified", True),
+        note=row.get("note", ""),
+        aliases=tuple(row.get("aliases", ())),
+        asked_as=tuple(row.get("asked_as", ())),
+        windows_ignored_by=tuple(row.get("windows_ignored_by", ())),
+        draft_layers=(kinds["f"],) * row["mtp"] if "mtp" in row else (),
+    )
+
+
+def _kinds(row: dict[str, Any], where: str) -> dict[str, Layer]:
+    """What each letter of the cycle stands for."""
+    kinds: dict[str, Layer] = {"-": (), "h": (Shared(),)}
+    full: Cache | None = None
+    if "mla" in row:
+        rank, rope = row["mla"]
+        index_dim, topk = row.get("index", (0, 0))
+        full = Latent(rank, rope, index_dim, topk)
+    elif "kv_heads" in row:
+        if "head_dim" not in row:
+            raise PlanError(f"{where}: head_dim is missing")
+        heads, dim = row["kv_heads"], row["head_dim"]
+        v_dim = row.get("v_head_dim", dim)
+        if "window" in row:
+            kinds["w"] = (Attention(heads, dim, v_dim, window=row["window"]),)
+        if "chunk" in row:
+            kinds["c"] = (Attention(heads, dim, v_dim, chunk=row["chunk"]),)
+        full_dim = row.get("full_head_dim", dim)
+        full = Attention(
+            row.get("full_kv_heads", heads),
+            full_dim,
+            v_dim if "v_head_dim" in row else full_dim,
+        )
+    if full is not None:
+        kinds["f"] = (full,)
+    if "state" in row:
+        try:
+            state = State(**row["state"])
+        except TypeError as error:
+            raise PlanError(f"{where}: state: {error}") from error
+        kinds["s"] = (state,)
+        if full is not None:
+            kinds["p"] = (full, state)
+    return kinds
+
+
+def _experts(row: dict[str, Any], where: str) -> Experts | None:
+    if "experts" not in row:
+        return None
+    if "expert_inter" not in row or "hidden" not in row:
+        raise PlanError(f"{where}: experts need expert_inter and hidden")
+    number, active = row["experts"]
+    # Each expert has three matrices of hidden × expert_inter (gate, up, down).
+    layers = row["layers"] - row.get("dense_layers", 0)
+    return Experts(number, active, 3 * row["hidden"] * row["expert_inter"] * number * layers)

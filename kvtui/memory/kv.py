@@ -1,0 +1,188 @@
+"""The KV cache in bytes: the formula itself, without any engine's padding.
+
+    2 × layers × tokens × KV heads × head_dim × bytes × sequences
+
+taken layer by layer, because layers differ: a window stops growing, a latent has no factor 2, a
+recurrence never grows. Formulas and their sources are beside each function. All sizes are exact
+integers of bytes; precisions are a `Precision`, a name, or "auto" (the model's own).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from . import precision as _precision
+from .errors import PlanError
+from .model import Attention, Cache, Cross, Latent, Model, Shared, State
+from .precision import Precision
+from .units import ceil_div, count, gib
+
+Named: TypeAlias = Precision | str
+
+
+def resolve(model: Model, name: Named) -> Precision:
+    """The precision of that name for a cache of this model; "auto" is the model's own.
+
+    Raises:
+        UnknownPrecisionError: for an unknown name.
+        PlanError: for a precision that no cache is stored in.
+    """
+    if isinstance(name, Precision):
+        found = name
+    elif name.strip().casefold() == "auto":
+        found = _precision.parse(model.kv_dtype)
+    else:
+        found = _precision.parse(name)
+    if not found.kv:
+        raise PlanError(f"{found.name} is a precision of weights: no KV cache is stored in it")
+    if found.latent_only and not any(isinstance(cache, Latent) for cache, _ in model.groups):
+        raise PlanError(f"{found.name} packs MLA caches only, and {model.name} has none")
+    return found
+
+
+def token_bytes(cache: Cache, k: Precision, v: Precision) -> int:
+    """Bytes that one stored token takes in one layer's cache, all heads; 0 where none is stored."""
+    if isinstance(cache, Attention | Cross):
+        return cache.kv_heads * (k.head_bytes + v.head_bytes) + (
+            k.bytes(cache.kv_heads * cache.k_dim) + v.bytes(cache.kv_heads * cache.v_dim)
+        )
+    if isinstance(cache, Latent):
+        return latent_bytes(cache, k) + indexer_bytes(cache)
+    return 0
+
+
+def latent_bytes(cache: Latent, k: Precision) -> int:
+    """Bytes of one token's latent and rotary key: (rank + rope) × b, without a factor 2.
+
+    `fp8_ds_mla` keeps the latent in fp8 with one f32 scale per 128 elements and the rotary key in
+    bf16: 512 + 4 × 4 + 2 × 64 = 656 B (vLLM 0.33 `flashmla_sparse.py`).
+    """
+    if k.latent_only:
+        return cache.rank + 4 * ceil_div(cache.rank, 128) + 2 * cache.rope
+    return k.bytes(cache.rank + cache.rope) + k.head_bytes
+
+
+def indexer_bytes(cache: Latent) -> int:
+    """Bytes of one token's indexer key, one for all heads: 132 B at 128 elements.
+
+    It is fp8 with one f32 scale per 128 elements, whatever the cache's own precision
+    (vLLM 0.33 `models/deepseek_v2.py` Indexer).
+    """
+    return cache.index_dim + 4 * ceil_div(cache.index_dim, 128)
+
+
+def state_bytes(cache: State, model: Model) -> int:
+    """Bytes of one recurrence's state.
+
+    The convolution's columns are in the model's precision, the recurrent state in its own (f32
+    where the source says nothing else).
+    """
+    conv = _precision.parse(model.kv_dtype).bytes(cache.columns * cache.channels)
+    return conv + _precision.parse(cache.dtype).bytes(cache.elements)
+
+
+def stored_tokens(cache: Cache, context: int) -> int:
+    """Tokens that a cache holds when the sequence has `context` of them."""
+    if isinstance(cache, Attention):
+        if cache.window is not None:
+            return min(context, cache.window)
+        if cache.chunk is not None:
+            return min(context, cache.chunk)
+        return context
+    if isinstance(cache, Latent):
+        return context
+    if isinstance(cache, Cross):
+        return cache.tokens
+    return 0
+
+
+def bytes_per_sequence(model: Model, k: Named, v: Named, context: int) -> int:
+    """Bytes of one sequence of `context` tokens."""
+    k, v = resolve(model, k), resolve(model, v)
+    total = 0
+    for cache, layers in model.groups:
+        if isinstance(cache, State):
+            total += layers * state_bytes(cache, model)
+        else:
+            total += layers * stored_tokens(cache, context) * token_bytes(cache, k, v)
+    return total
+
+
+def bytes_per_token(model: Model, k: Named, v: Named, context: int) -> int:
+    """Bytes that the next token adds to a sequence of `context` tokens."""
+    k, v = resolve(model, k), resolve(model, v)
+    return sum(
+        layers
+        * (stored_tokens(cache, context + 1) - stored_tokens(cache, context))
+        * token_bytes(cache, k, v)
+        for cache, layers in model.groups
+    )
+
+
+def constant_bytes_per_sequence(model: Model, k: Named, v: Named, context: int) -> int:
+    """What one sequence costs beside `context × bytes_per_token`: states, full windows."""
+    return bytes_per_sequence(model, k, v, context) - context * bytes_per_token(
+        model, k, v, context
+    )
+
+
+def kv_bytes(model: Model, k: Named, v: Named, lengths: Sequence[int]) -> int:
+    """Bytes of live sequences of these lengths (0 is no sequence)."""
+    k, v = resolve(model, k), resolve(model, v)
+    return sum(bytes_per_sequence(model, k, v, length) for length in lengths if length > 0)
+
+
+def formula(model: Model, k: Named, v: Named, context: int, sequences: int = 1) -> str:
+    """The formula with its numbers, one term for each kind of layer, and its value.
+
+    "2 × 32 layers × 2,048 tokens × 8 KV heads × 128 × 2 B × 1 = 0.25 GiB"
+    """
+    k, v = resolve(model, k), resolve(model, v)
+    terms = [
+        term
+        for cache, layers in model.groups
+        if (term := _term(cache, layers, model, k, v, context))
+    ]
+    total = gib(sequences * bytes_per_sequence(model, k, v, context))
+    if not terms:
+        return f"no layer keeps a cache = {total}"
+    body = terms[0] if len(terms) == 1 else "(" + " + ".join(terms) + ")"
+    return f"{body} × {count(sequences)} = {total}"
+
+
+def _term(cache: Cache, layers: int, model: Model, k: Precision, v: Precision, context: int) -> str:
+    many = f"{count(layers)} layer" + ("s" if layers != 1 else "")
+    if isinstance(cache, Shared):
+        return ""
+    if isinstance(cache, State):
+        dtype = _precision.parse(cache.dtype)
+        conv = _precision.parse(model.kv_dtype)
+        state = f"{count(cache.elements)} × {dtype.label}"
+        if cache.columns * cache.channels:
+            state = f"({count(cache.columns * cache.channels)} × {conv.label} + {state})"
+        return f"{many} × {state} {cache.family} state"
+    tokens = _tokens(cache, context)
+    if isinstance(cache, Latent):
+        size = (
+            f"{latent_bytes(cache, k):,} B"
+            if k.latent_only
+            else f"({cache.rank} + {cache.rope}) × {k.label}"
+        )
+        if cache.index_dim:
+            size = f"({size} + {indexer_bytes(cache)} B index)"
+        return f"{many} × {tokens} × {size}"
+    heads = f"{cache.kv_heads} KV head" + ("s" if cache.kv_heads != 1 else "")
+    if k == v and cache.k_dim == cache.v_dim:
+        return f"2 × {many} × {tokens} × {heads} × {cache.k_dim} × {k.label}"
+    return f"{many} × {tokens} × {heads} × ({cache.k_dim} × {k.label} + {cache.v_dim} × {v.label})"
+
+
+def _tokens(cache: Attention | Latent | Cross, context: int) -> str:
+    if isinstance(cache, Cross):
+        return f"{count(cache.tokens)} encoder tokens"
+    if isinstance(cache, Attention):
+        kept = cache.window if cache.window is not None else cache.chunk
+        if kept is not None and kept < context:
+            return f"min({count(context)}; {count(kept)}) tokens"
+    return f"{count(context)} token" + ("s" if context != 1 else "")
