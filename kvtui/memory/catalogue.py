@@ -21,9 +21,15 @@ from .units import GIB
 # Words that name a publisher, a tuning or a packaging, never a geometry.
 _MAKERS = ("meta", "nvidia", "c4ai")
 _TUNINGS = ("instruct", "chat")  # wherever they stand
-_TAILS = tuple(
-    ["it", "hf", "base", "pt", "thinking", "latest", "preview", "gguf", "awq", "gptq", "autoround", "mlx", "dynamic", "exl2", "exl3", "bnb", "unsloth", "quantized", "tensorrt", "onnx", "fp16", "bf16", "fp8", "int8", "int4", "4bit", "8bit", "w8a8", "w4a16", "nvfp4", "mxfp4", "q8_0", "q6_k", "q5_k_m", "q5_k_s", "q5_0", "q5_1", "q4_k_m", "q4_k_s", "q4_0", "q4_1", "iq4_xs", "iq4_nl", "q3_k_m", "q2_k"]
+# fmt: off
+_TAILS = (
+    "it", "hf", "base", "pt", "thinking", "latest", "preview", "gguf", "awq", "gptq",
+    "autoround", "mlx", "dynamic", "exl2", "exl3", "bnb", "unsloth", "quantized", "tensorrt",
+    "onnx", "fp16", "bf16", "fp8", "int8", "int4", "4bit", "8bit", "w8a8", "w4a16", "nvfp4",
+    "mxfp4", "q8_0", "q6_k", "q5_k_m", "q5_k_s", "q5_0", "q5_1", "q4_k_m", "q4_k_s", "q4_0",
+    "q4_1", "iq4_xs", "iq4_nl", "q3_k_m", "q2_k",
 )
+# fmt: on
 _WEIGHTS = {
     "4bit": "int4",
     "8bit": "int8",
