@@ -1,0 +1,22 @@
+"""What the handlers share."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from kvtui.engine.engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One server's engine and key."""
+
+    engine: Engine
+    api_key: str | None = None
+    started: int = field(default_factory=lambda: int(time.time()))
+
+
+STATE = web.AppKey("state", State)

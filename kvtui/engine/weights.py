@@ -1,0 +1,90 @@
+"""A Llama's weights out of a GGUF file."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kvtui.engine.errors import ModelFileError
+from kvtui.engine.geometry import LlamaConfig
+from kvtui.engine.gguf import GGUFFile
+from kvtui.engine.quant import Floats
+from kvtui.engine.transformer import Layer, Llama
+
+
+def load_llama(file: GGUFFile, config: LlamaConfig, context: int) -> Llama:
+    """Read all weights of a GGUF file as float32.
+
+    Args:
+        file: an opened file of architecture llama.
+        config: its sizes.
+        context: positions to prepare for.
+
+    Raises:
+        ModelFileError: a tensor is missing, unknown, undecodable, or of an unexpected shape.
+    """
+    tensors = _Tensors(file)
+    width, kv_width = config.n_heads * config.head_dim, config.kv_heads * config.head_dim
+    embedding = tensors.load("token_embd.weight", (None, config.dim))
+    vocabulary = len(embedding)
+    layers = []
+    for i in range(config.layers):
+        block = f"blk.{i}."
+        q = tensors.load(block + "attn_q.weight", (width, config.dim))
+        k = tensors.load(block + "attn_k.weight", (kv_width, config.dim))
+        v = tensors.load(block + "attn_v.weight", (kv_width, config.dim))
+        gate = tensors.load(block + "ffn_gate.weight", (config.ffn, config.dim))
+        up = tensors.load(block + "ffn_up.weight", (config.ffn, config.dim))
+        layers.append(
+            Layer(
+                attention_norm=tensors.load(block + "attn_norm.weight", (config.dim,)),
+                qkv=_stacked(q, k, v),
+                output=_stacked(tensors.load(block + "attn_output.weight", (config.dim, width))),
+                ffn_norm=tensors.load(block + "ffn_norm.weight", (config.dim,)),
+                gate_up=_stacked(gate, up),
+                down=_stacked(tensors.load(block + "ffn_down.weight", (config.dim, config.ffn))),
+            )
+        )
+    norm = tensors.load("output_norm.weight", (config.dim,))
+    tied = "output.weight" not in file.tensors
+    head = embedding if tied else tensors.load("output.weight", (vocabulary, config.dim))
+    factors = None
+    if "rope_freqs.weight" in file.tensors:
+        factors = tensors.load("rope_freqs.weight", (config.head_dim // 2,))
+    tensors.refuse_unread()
+    return Llama(config, embedding, layers, norm, head, context, factors)
+
+
+def _stacked(*weights: Floats) -> Floats:
+    """Matrices (outputs, inputs) side by side as one (inputs, all outputs)."""
+    return np.ascontiguousarray(np.concatenate(weights).T)
+
+
+def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
+    pairs = zip(shape, wanted, strict=False)
+    return len(shape) == len(wanted) and all(size in (None, found) for found, size in pairs)
+
+
+class _Tensors:
+    """Loads tensors, checks their shapes and keeps account of those nobody asked for."""
+
+    def __init__(self, file: GGUFFile) -> None:
+        self.file = file
+        self.unread = set(file.tensors)
+
+    def load(self, name: str, shape: tuple[int | None, ...]) -> Floats:
+        info = self.file.tensors.get(name)
+        if info is not None and not _fits(info.shape, shape):
+            raise ModelFileError(
+                f"{self.file.path} is inconsistent: {name} has the shape {info.shape}, "
+                f"where {shape} is expected."
+            )
+        self.unread.discard(name)
+        return self.file.load(name)
+
+    def refuse_unread(self) -> None:
+        """A weight left out would give wrong text without a word."""
+        unread = sorted(self.unread)
+        if unread:
+            raise ModelFileError(
+                f"{self.file.path} has weights this engine does not use, {unread[0]} first."
+            )
