@@ -1,0 +1,118 @@
+"""The command line: status 2 and one sentence for what cannot be used, stdout for data only."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def kvtui(
+    *arguments: str, stdin: str | None = None, **environ: str
+) -> subprocess.CompletedProcess[str]:
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("OPENAI_", "TAOTOKEN_"))}
+    return subprocess.run(
+        [sys.executable, "-m", "kvtui", *arguments],
+        env=clean | environ,
+        input=stdin,
+        stdin=None if stdin is not None else subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> dict[str, str]:
+    return {"KVTUI_CONFIG": str(tmp_path / "config.toml"), "KVTUI_STATE": str(tmp_path / "s.toml")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["confg"], "No such command 'confg' (did you mean config?)"),
+        (["--gpu", "H100", "run"], "kvtui run --gpu"),
+        (["--no-such-flag"], "--no-such-flag"),
+        (["run", "--max-tokens", "0"], "--max-tokens"),
+        (["run", "--temperature", "nan"], "nan"),
+        (["run", "--timeout", "inf"], "not a finite number"),
+        (["run", "--extra-body", "[1]"], "must be a JSON object"),
+        (["run", "--extra-body", "{"], "not valid JSON"),
+        (["run", "--header", "no colon"], "must read 'Name: value'"),
+        (["run", "--header", "a b: c"], "must read 'Name: value'"),
+        (["run", "--prompt-file", "/no/such/file"], "/no/such/file"),
+        (["run", "--profile", "nowhere"], "no profile 'nowhere'"),
+        (["serve", "--port", "70000"], "70000"),
+        (["serve", "--api-key-env", "NOT_SET_ANYWHERE"], "NOT_SET_ANYWHERE, which is not set"),
+        (["config", "set", "gpu", "H100"], "'gpu' is no key"),
+        (["config", "set", "defaults.fps", "0"], "defaults.fps"),
+        (["config", "set", "defaults.fsp", "9"], "did you mean fps?"),
+    ],
+)
+def test_what_cannot_be_used_is_named(
+    config: dict[str, str], arguments: list[str], said: str
+) -> None:
+    ran = kvtui(*arguments, **config)
+    assert ran.returncode == 2, ran
+    assert said in ran.stderr
+    assert ran.stdout == ""
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_screen_without_a_terminal_is_refused(config: dict[str, str]) -> None:
+    ran = kvtui(stdin="a prompt", **config)
+    assert ran.returncode == 2
+    assert "kvtui run" in ran.stderr
+
+
+def test_config_is_edited_in_place(config: dict[str, str]) -> None:
+    path = Path(config["KVTUI_CONFIG"])
+    assert kvtui("config", "init", **config).stdout.strip() == str(path)
+    assert kvtui("config", "set", "defaults.gpu", "H100", **config).returncode == 0
+    assert kvtui("config", "set", "profiles.box.base_url", "http://h/v1", **config).returncode == 0
+    text = path.read_text(encoding="utf-8")
+    assert '# api_key_env = "VLLM_API_KEY"' in text
+    shown = kvtui("config", "show", **config).stdout
+    assert 'gpu          = "H100"' in shown
+    assert "[profiles.box]" in shown
+    assert kvtui("config", "init", **config).returncode == 2
+
+
+def test_a_broken_config_file_is_named(config: dict[str, str]) -> None:
+    Path(config["KVTUI_CONFIG"]).write_text("[defaults]\ngpv = 1\n", encoding="utf-8")
+    ran = kvtui("config", "show", **config)
+    assert ran.returncode == 2
+    assert config["KVTUI_CONFIG"] in ran.stderr
+    assert "gpv (did you mean gpu?)" in ran.stderr
+
+
+def test_help_lists_every_command_and_imports_none() -> None:
+    code = (
+        "import sys; from click.testing import CliRunner; from kvtui.cli import kvtui, COMMANDS\n"
+        "out = CliRunner().invoke(kvtui, ['--help']).output\n"
+        "assert all(name in out for name in COMMANDS)\n"
+        "heavy = {'textual', 'openai', 'numpy', 'plotext', 'aiohttp', 'msgspec'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+def test_every_command_of_the_table_has_help() -> None:
+    code = (
+        "from click.testing import CliRunner; from kvtui.cli import kvtui, COMMANDS\n"
+        "import json; print(json.dumps({n: CliRunner().invoke(kvtui, [n, '--help']).exit_code "
+        "for n in COMMANDS}))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(json.loads(ran.stdout).values()) == {0}
+
+
+def test_completion_knows_the_commands() -> None:
+    ran = kvtui(_KVTUI_COMPLETE="bash_complete", COMP_WORDS="kvtui pl", COMP_CWORD="1")
+    assert "plan" in ran.stdout
