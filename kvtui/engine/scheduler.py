@@ -19,8 +19,12 @@ from kvtui.engine.generate import Finish, Listener, Request, Sequence
 from kvtui.engine.tokenizer import Tokenizer
 from kvtui.engine.transformer import Floats, Llama, Pass
 
-_BATCH_FROM = 4
-"""Sequences from which one matrix product beats as many vector products (measured)."""
+_BATCH_FROM, _BATCH_FROM_LARGE = 2, 3
+"""Sequences from which one matrix product beats as many vector products (measured): with small
+models, where calls cost as much as arithmetic, and with those that no processor's cache holds."""
+
+_LARGE = 16_000_000
+"""Weights from which a model counts as large."""
 
 _CHUNK = 128
 """Tokens of a prompt run at once."""
@@ -68,6 +72,7 @@ class Scheduler:
         self._model = model
         self._tokenizer = tokenizer
         self._max_queue = max_queue
+        self._batch_from = _BATCH_FROM if model.n_params < _LARGE else _BATCH_FROM_LARGE
         self._changed = threading.Condition()
         self._waiting: deque[Sequence] = deque()
         self._running: list[Sequence] = []
@@ -176,7 +181,7 @@ class Scheduler:
 
     def _turn(self) -> None:
         decoding = [sequence for sequence in self._running if sequence.prefilled]
-        if len(decoding) >= _BATCH_FROM:
+        if len(decoding) >= self._batch_from:
             self._step_together(decoding)
         else:
             for sequence in decoding:
@@ -192,12 +197,15 @@ class Scheduler:
                 self._accept(sequence, logits)
 
     def _step_together(self, sequences: list[Sequence]) -> None:
-        slots = [sequence.slot for sequence in sequences if sequence.slot is not None]
-        last = [sequence.generated[-1] for sequence in sequences]
-        logits = self._drive(self._model.step_batch(last, slots), sequences)
+        placed = sorted(
+            ((s.slot, s) for s in sequences if s.slot is not None), key=lambda pair: pair[0].index
+        )
+        slots = [slot for slot, _ in placed]
+        last = [sequence.generated[-1] for _, sequence in placed]
+        logits = self._drive(self._model.step_batch(last, slots, self.cache), sequences)
         if logits is None:
             return
-        for sequence, row in zip(sequences, logits, strict=True):
+        for (_, sequence), row in zip(placed, logits, strict=True):
             if sequence.finish is None:
                 self._accept(sequence, row)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kvtui.engine.cache import Slot
+from kvtui.engine.cache import KVCache, Slot
 from kvtui.engine.geometry import LlamaConfig
 
 Floats = NDArray[np.float32]
@@ -25,6 +25,10 @@ Pass = Generator[None, None, Floats]
 
 _QUERY_BLOCK = 128
 """Queries scored at once in prefill: bounds the score matrix to H · 128 · n numbers."""
+
+
+_LARGEST_EXPONENT = np.float32(80)
+"""exp(80) is still a float32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,35 @@ class Layer:
     ffn_norm: Floats
     gate_up: Floats
     down: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the sequences of a batch stand.
+
+    Attributes:
+        rows: their slots, where these are neighbours.
+        positions: the position of each one's new token.
+        mask: (B, 1, 1, longest), 0 for what a sequence may see and −∞ behind it.
+        alike: whether padding all to the longest costs less than going one by one.
+    """
+
+    rows: slice
+    positions: list[int]
+    mask: Floats
+    alike: bool
+
+    @classmethod
+    def of(cls, slots: Sequence[Slot]) -> Places:
+        """The places of `slots`, in the order of the cache."""
+        positions = [slot.length for slot in slots]
+        longest = max(positions) + 1
+        seen = np.arange(longest) <= np.asarray(positions)[:, None]
+        mask = np.where(seen, np.float32(0), np.float32(-np.inf))[:, None, None]
+        first, last = slots[0].index, slots[-1].index
+        neighbours = last - first + 1 == len(slots)
+        alike = neighbours and 2 * int(seen.sum()) >= seen.size
+        return cls(slice(first, last + 1), positions, mask, alike)
 
 
 class Llama:
@@ -145,24 +178,36 @@ class Llama:
         slot.grow(at + 1)
         return self._logits(x)
 
-    def step_batch(self, token_ids: Sequence[int], slots: Sequence[Slot]) -> Pass:
+    def step_batch(self, token_ids: Sequence[int], slots: Sequence[Slot], cache: KVCache) -> Pass:
         """Run one token for each of several sequences: the weights are read once for all.
+
+        Args:
+            token_ids: the sequences' last tokens.
+            slots: where they are cached, in the order of the cache.
+            cache: what the slots belong to.
 
         Returns:
             Their logits, (B, vocabulary).
         """
-        positions = [slot.length for slot in slots]
-        rotations = self._rotations[positions]
+        places = Places.of(slots)
+        rotations = self._rotations[places.positions]
         x = self.embedding[np.asarray(token_ids)]
-        attended = np.empty((len(slots), self.config.n_heads * self.config.head_dim), np.float32)
         for i, layer in enumerate(self.layers):
             qkv = self._normed(x, layer.attention_norm) @ layer.qkv
-            for row, (slot, at) in enumerate(zip(slots, positions, strict=True)):
-                attended[row] = self._attend_one(qkv[row], rotations[row], i, slot, at)
-            x = x + attended @ layer.output
-            x = x + self._feed_forward(layer, x)
+            if places.alike:
+                attended = self._attend_alike(qkv, rotations, i, cache, places)
+            else:
+                attended = np.stack(
+                    [
+                        self._attend_one(row, rotation, i, slot, at)
+                        for row, rotation, slot, at in zip(
+                            qkv, rotations, slots, places.positions, strict=True
+                        )
+                    ]
+                )
+            x = self._finish_layer(layer, x, attended)
             yield
-        for slot, at in zip(slots, positions, strict=True):
+        for slot, at in zip(slots, places.positions, strict=True):
             slot.grow(at + 1)
         return self._logits(x)
 
@@ -170,14 +215,21 @@ class Llama:
 
     def _normed(self, x: Floats, weights: Floats) -> Floats:
         """RMSNorm (Zhang and Sennrich, arXiv:1910.07467) over the last axis."""
-        mean_square = np.einsum("...i,...i->...", x, x)[..., None] / np.float32(x.shape[-1])
-        normed: Floats = x / np.sqrt(mean_square + self._eps) * weights
+        if x.ndim == 1:
+            root = np.sqrt(x.dot(x) / np.float32(len(x)) + self._eps)
+        else:
+            root = np.sqrt(np.einsum("ij,ij->i", x, x) / np.float32(x.shape[1]) + self._eps)
+            root = root[:, None]
+        normed: Floats = x / root
+        normed *= weights
         return normed
 
     def _feed_forward(self, layer: Layer, x: Floats) -> Floats:
         """SwiGLU (Shazeer, arXiv:2002.05202): silu(gate) · up, then down."""
-        gate, up = np.split(self._normed(x, layer.ffn_norm) @ layer.gate_up, 2, axis=-1)
-        hidden = np.exp(-np.maximum(gate, -80.0))  # exp(80) is still a float32
+        both = self._normed(x, layer.ffn_norm) @ layer.gate_up
+        gate, up = both[..., : self.config.ffn], both[..., self.config.ffn :]
+        hidden = np.minimum(-gate, _LARGEST_EXPONENT)
+        np.exp(hidden, out=hidden)
         hidden += 1.0
         np.divide(gate, hidden, out=hidden)
         hidden *= up
@@ -248,6 +300,41 @@ class Llama:
         scores: Floats = q @ slot.keys[i, :, : at + 1].transpose(0, 2, 1)
         attended: Floats = _softmax(scores) @ slot.values[i, :, : at + 1]
         return attended.reshape(-1)
+
+    def _attend_alike(
+        self,
+        qkv: Floats,
+        rotations: NDArray[np.complex64],
+        i: int,
+        cache: KVCache,
+        places: Places,
+    ) -> Floats:
+        """As `_attend_one` for B neighbouring slots at once, padded to the longest.
+
+        Args:
+            qkv: (B, (H + 2 · Hkv) · D).
+            rotations: (B, D / 2).
+            i: the layer.
+            cache: all slots.
+            places: which of them, and how far they are filled.
+
+        Returns:
+            (B, H · D).
+        """
+        c = self.config
+        heads = qkv.reshape(len(qkv), -1, c.head_dim)
+        turned = _rotate(heads[:, : c.n_heads + c.kv_heads], rotations[:, None])
+        keys, values = cache.keys[places.rows, i], cache.values[places.rows, i]
+        each = np.arange(len(qkv))
+        keys[each, :, places.positions] = turned[:, c.n_heads :]
+        values[each, :, places.positions] = heads[:, c.n_heads + c.kv_heads :]
+        q = turned[:, : c.n_heads].reshape(-1, c.kv_heads, c.group, c.head_dim)
+        scaled: Floats = q * self._scale
+        longest = places.mask.shape[-1]
+        scores: Floats = scaled @ keys[:, :, :longest].transpose(0, 1, 3, 2)
+        scores += places.mask
+        attended: Floats = _softmax(scores) @ values[:, :, :longest]
+        return attended.reshape(len(qkv), -1)
 
     def _logits(self, x: Floats) -> Floats:
         normed = self._normed(x, self.norm)

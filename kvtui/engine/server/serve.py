@@ -182,8 +182,9 @@ class _StopSignal:
 
 def _watch_parent(stop: _StopSignal) -> None:
     """Wait for the end of stdin: the parent closed it, or is no more, however it ended."""
+    # By its descriptor: a thread inside sys.stdin's own lock would trip the interpreter's end.
     with suppress(OSError, ValueError):
-        while sys.stdin.buffer.read(4096):
+        while os.read(sys.stdin.fileno(), 4096):
             pass
     stop.set()
     threading.Event().wait(_GRACE_S)
