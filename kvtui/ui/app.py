@@ -1,0 +1,147 @@
+"""The Textual app: wires screens, commands and themes. Importing it loads no network, no numpy."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("ESCDELAY", "25")  # Textual reads it once, when it is imported
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App
+
+from kvtui.ui.palette import TableProvider
+from kvtui.ui.themes import DEFAULT_THEME, load_theme, shipped_names, suggest, theme_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from kvtui.ui.conductor import Conductor
+    from kvtui.ui.screens.main import MainScreen
+
+
+class KvtuiApp(App[int]):
+    """One screen: how fast it streams, what its cache costs, why it failed."""
+
+    TITLE = "kvtui"
+    CSS_PATH = "kvtui.tcss"
+    COMMANDS: ClassVar[set[Any]] = {TableProvider}
+    ENABLE_COMMAND_PALETTE = True
+
+    def __init__(
+        self,
+        options: Mapping[str, Any] | None = None,
+        *,
+        conductor: Conductor | None = None,
+        opener: Callable[[KvtuiApp], None] | None = None,
+    ) -> None:
+        """Set up; nothing is contacted and nothing heavy imported before the first frame.
+
+        Args:
+            options: the command line's options, by their names.
+            conductor: what runs requests; made from the options where None.
+            opener: called after the first frame to open memory and session (tests give a fake).
+        """
+        super().__init__()
+        self.options = dict(options or {})
+        self._conductor = conductor
+        self._opener = opener
+        self._notices: list[str] = []
+        self._theme_ready = False
+
+    # --- start ----------------------------------------------------------------------------------
+
+    def on_mount(self) -> None:
+        """Theme, then the main screen; everything else after its first frame."""
+        self._first_theme()
+        self.push_screen(self._main_screen())
+        self.call_after_refresh(self._after_first_frame)
+
+    def _main_screen(self) -> MainScreen:
+        from kvtui.ui.conductor import Conductor
+        from kvtui.ui.opening import build_request, initial_form
+        from kvtui.ui.screens.main import MainScreen
+
+        if self._conductor is None:
+            self._conductor = Conductor(
+                build=build_request(self.options), form=initial_form(self.options)
+            )
+        return MainScreen(self._conductor, fps=int(self.options.get("fps") or 30))
+
+    def _after_first_frame(self) -> None:
+        for notice in self._notices:
+            self.notify(notice, severity="warning", markup=False, timeout=8)
+        self._register_themes()
+        if self._opener is not None:
+            self._opener(self)
+        else:
+            from kvtui.ui.opening import open_in_thread
+
+            open_in_thread(self)
+
+    @property
+    def main(self) -> MainScreen:
+        """The main screen, under whatever dialog is open."""
+        from kvtui.ui.screens.main import MainScreen
+
+        return next(screen for screen in self.screen_stack if isinstance(screen, MainScreen))
+
+    async def action_quit(self) -> None:
+        """Ctrl+Q and q: the stream is stopped and the child ended by ``on_unmount``."""
+        self.exit(0)
+
+    def on_unmount(self) -> None:
+        """Whatever ends the app ends the stream and the engine's process."""
+        if self._conductor is not None:
+            self._conductor.close()
+
+    # --- themes ---------------------------------------------------------------------------------
+
+    def _first_theme(self) -> None:
+        wanted = self.options.get("theme") or self.options.get("remembered_theme") or DEFAULT_THEME
+        folder = theme_folder()
+        for name in dict.fromkeys((wanted, DEFAULT_THEME)):
+            if name in self.available_themes:
+                self.theme = name
+                break
+            if self._take_theme_file(folder / f"{name}.toml"):
+                self.theme = name
+                break
+            self._notices.append(suggest(name, [*shipped_names(folder), *self.available_themes]))
+        self._theme_ready = True
+
+    def _register_themes(self) -> None:
+        for name in shipped_names():
+            if name not in self.available_themes:
+                self._take_theme_file(theme_folder() / f"{name}.toml", say=True)
+
+    def _take_theme_file(self, path: Path, *, say: bool = False) -> bool:
+        try:
+            loaded = load_theme(path)
+        except OSError:
+            return False
+        self.register_theme(loaded.theme)
+        if loaded.problems:
+            text = "; ".join(loaded.problems)
+            if say:
+                self.notify(text, severity="warning", markup=False)
+            else:
+                self._notices.append(text)
+        return True
+
+    def choose_theme(self, name: str) -> None:
+        """Take a theme and remember it."""
+        self.theme = name
+        from kvtui.ui.opening import remember
+
+        problem = remember(theme=name)
+        if problem:
+            self.notify(problem, severity="warning", markup=False)
+
+
+def run(options: Mapping[str, Any]) -> int:
+    """Open the screen; returns the exit status."""
+    app = KvtuiApp(options)
+    status = app.run()
+    return int(status or app.return_code or 0)

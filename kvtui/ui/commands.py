@@ -1,0 +1,126 @@
+"""The one table of commands: it feeds keys, footer, help screen and palette.
+
+Each command is an action of the main screen (``action_<name>``); a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from textual.binding import Binding, BindingType
+
+Group: TypeAlias = Literal["Run", "Stream", "Memory", "Errors", "View", "kvtui"]
+GROUPS: tuple[Group, ...] = ("Run", "Stream", "Memory", "Errors", "View", "kvtui")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One thing the user can do."""
+
+    name: str
+    """The action: ``action_<name>`` of the main screen."""
+    keys: tuple[str, ...]
+    """Textual key names; the first is the one shown."""
+    label: str
+    """One word or two, for the footer."""
+    help: str
+    """One sentence, for help and palette."""
+    group: Group
+    footer: int = 0
+    """Rank in the footer, 1 first; 0 leaves it out."""
+    embedded_only: bool = False
+    """Offered only while the embedded engine is the endpoint."""
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("run", ("enter", "r"), "run", "Send the prompt and measure the stream.", "Run", 1),
+    Command("stop", ("ctrl+s",), "stop", "Stop the stream now.", "Run"),
+    Command(
+        "back",
+        ("escape",),
+        "stop",
+        "The first that applies: leave the field, close the dialog, stop the stream, "
+        "restore the zoom.",
+        "Run",
+        2,
+    ),
+    Command("edit", ("e",), "prompt", "Edit the prompt and its parameters.", "Run", 3),
+    Command(
+        "cache",
+        ("k",),
+        "cache",
+        "Switch the embedded engine's KV cache off or on.",
+        "Run",
+        4,
+        embedded_only=True,
+    ),
+    Command(
+        "endpoint_model",
+        ("M",),
+        "served model",
+        "Choose among the models the server offers.",
+        "Run",
+    ),
+    Command(
+        "chart", ("t",), "chart", "Show tokens per second over the answer as a chart.", "Stream", 10
+    ),
+    Command("follow", ("f", "end"), "follow", "Follow the end of the text again.", "Stream"),
+    Command("copy_answer", ("y",), "copy", "Copy the whole answer.", "Stream"),
+    Command("card", ("g",), "card", "Choose the card.", "Memory", 5),
+    Command("model", ("m",), "model", "Choose the model whose memory is shown.", "Memory", 6),
+    Command("precision", ("d",), "precision", "Next precision of the KV cache.", "Memory", 7),
+    Command("context", ("c",), "context", "Next context reserved for each sequence.", "Memory", 8),
+    Command("users", ("b",), "users", "Next number of sequences at once.", "Memory", 9),
+    Command(
+        "as_if",
+        ("w",),
+        "as if",
+        "Show the same live tokens as if on a catalogue model, times the users.",
+        "Memory",
+        11,
+    ),
+    Command("body", ("o",), "body", "Open everything known of the latest failure.", "Errors", 12),
+    Command("copy_failure", ("Y",), "copy failure", "Copy the latest failure.", "Errors"),
+    Command("zoom(1)", ("1",), "stream", "Zoom the Stream pane, or bring it back.", "View"),
+    Command("zoom(2)", ("2",), "memory", "Zoom the Memory pane, or bring it back.", "View"),
+    Command("zoom(3)", ("3",), "errors", "Zoom the Errors pane, or bring it back.", "View"),
+    Command("theme", ("T",), "theme", "Choose the colours.", "View"),
+    Command("help", ("question_mark", "f1"), "help", "Every key with its meaning.", "kvtui", 20),
+    Command("palette", ("ctrl+p",), "more", "Find a command by typing.", "kvtui", 21),
+    Command("quit", ("q", "ctrl+q"), "quit", "Stop the stream and leave.", "kvtui", 22),
+)
+
+_SHOWN_KEYS = {
+    "enter": "⏎",
+    "escape": "esc",
+    "question_mark": "?",
+    "ctrl+p": "^p",
+    "ctrl+s": "^s",
+    "ctrl+q": "^q",
+}
+
+
+def shown_key(key: str) -> str:
+    """A key as the footer and the help write it."""
+    return _SHOWN_KEYS.get(key, key)
+
+
+def bindings() -> list[BindingType]:
+    """The main screen's bindings, one for each key of the table."""
+    return [
+        Binding(key, command.name, command.help, show=False)
+        for command in COMMANDS
+        for key in command.keys
+    ]
+
+
+def offered(*, embedded: bool) -> list[Command]:
+    """The commands that make sense for this endpoint."""
+    return [command for command in COMMANDS if embedded or not command.embedded_only]
+
+
+def footer_commands(*, embedded: bool) -> list[Command]:
+    """The footer's commands by rank."""
+    ranked = [command for command in offered(embedded=embedded) if command.footer]
+    return sorted(ranked, key=lambda command: command.footer)

@@ -1,0 +1,263 @@
+"""Runs requests and turns them into frozen states. No widget, and no clock but the one given.
+
+``frame`` is called by the screen's one timer; all else happens on a key.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from statistics import median
+
+from kvtui.failure import Hint, Verdict
+from kvtui.measure.figures import RunFigures, Snapshot
+from kvtui.stream.request import Request
+from kvtui.text import one_line, sanitise
+from kvtui.ui.ports import PreparedLike, RunLike, SessionLike
+from kvtui.ui.state import (
+    EndpointView,
+    ErrorsState,
+    Failure,
+    Median,
+    PromptForm,
+    StreamState,
+)
+
+SERIES_POINTS = 240
+MAX_FAILURES = 100
+
+RequestBuilder = Callable[[PreparedLike, str, PromptForm], Request]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Everything that one frame shows."""
+
+    stream: StreamState
+    live_tokens: int
+    pieces: tuple[tuple[str, str], ...] = ()
+    began: int = 0
+    """A run began in this frame: its number in the repeat, from 1; else 0."""
+    finished: tuple[RunFigures, ...] = ()
+    running: bool = False
+
+
+@dataclass
+class Conductor:
+    """The screen's state machine: idle, running (run k of n), finished."""
+
+    build: RequestBuilder
+    form: PromptForm = field(default_factory=PromptForm)
+    now: Callable[[], datetime] = datetime.now
+    session: SessionLike | None = None
+    prepared: PreparedLike | None = None
+    model: str = ""
+    errors: ErrorsState = field(default_factory=ErrorsState)
+    endpoint: EndpointView = field(default_factory=EndpointView)
+    _run: RunLike | None = None
+    _index: int = 0
+    _repeats: int = 1
+    _results: list[RunFigures] = field(default_factory=list)
+    _stream: StreamState = field(default_factory=StreamState)
+    _began: int = 0
+    _stopping: bool = False
+
+    # --- the endpoint ---------------------------------------------------------------------------
+
+    def endpoint_ready(self, prepared: PreparedLike) -> None:
+        """Take over what the preparation found."""
+        self.prepared = prepared
+        endpoint = prepared.endpoint
+        self.model = prepared.model or ""
+        verdict = prepared.verdict
+        usable = verdict is None or not verdict.is_failure
+        if endpoint.embedded:
+            label, key = "embedded", "no key needed"
+        else:
+            label = one_line(endpoint.base_url.split("://", 1)[-1], 60)
+            key = f"key from {endpoint.key_from}" if endpoint.key_from else "no key sent"
+        self.endpoint = EndpointView(
+            label=label,
+            model=one_line(self.model, 60),
+            key=key,
+            embedded=endpoint.embedded,
+            note=one_line(" · ".join(prepared.notes), 120),
+            ready=usable,
+            problem="" if usable or verdict is None else one_line(verdict.message),
+            models=tuple(prepared.models),
+        )
+        demo = any(name.startswith("demo-") for name in prepared.models)
+        self.errors = replace(self.errors, demo=demo and endpoint.embedded)
+        if verdict is not None and verdict.is_failure:
+            self._record(verdict, None)
+
+    def opening_failed(self, sentence: str) -> None:
+        """The endpoint cannot be used at all."""
+        self.endpoint = replace(self.endpoint, ready=False, problem=one_line(sentence))
+
+    def choose_model(self, name: str) -> None:
+        """Ask for another of the server's models from now on."""
+        self.model = name
+        self.endpoint = replace(self.endpoint, model=one_line(name, 60))
+
+    # --- running --------------------------------------------------------------------------------
+
+    @property
+    def running(self) -> bool:
+        """A request is on its way."""
+        return self._run is not None
+
+    def why_not(self) -> str:
+        """Why a run cannot start now, one sentence; empty when it can."""
+        if self.running:
+            return "A stream is running: esc stops it."
+        if not self.form.prompt.strip():
+            return "The prompt is empty: e edits it."
+        if self.session is None or self.prepared is None:
+            return self.endpoint.problem or "The endpoint is still being prepared: one moment."
+        if not self.model:
+            return "No model is chosen: M shows what the server offers."
+        return ""
+
+    def start(self) -> str:
+        """Begin the first run; returns why it cannot, or an empty string."""
+        problem = self.why_not()
+        if problem:
+            return problem
+        self._results.clear()
+        self._index = 0
+        self._repeats = self.form.repeats
+        self._stopping = False
+        self._stream = StreamState()
+        return self._next()
+
+    def _next(self) -> str:
+        assert self.session is not None
+        assert self.prepared is not None
+        try:
+            request = self.build(self.prepared, self.model, self.form)
+            self._run = self.session.start(request, self._index)
+        except ValueError as error:  # a request that cannot be made: said, never raised
+            self._run = None
+            return one_line(str(error))
+        self._index += 1
+        self._began = self._index
+        return ""
+
+    def stop(self) -> bool:
+        """Stop the stream and the repeats to come; False where nothing runs."""
+        if self._run is None:
+            return False
+        self._stopping = True
+        self._run.stop()
+        return True
+
+    def close(self) -> None:
+        """Stop everything and end the session (and with it the engine's process)."""
+        self.stop()
+        if self.session is not None:
+            self.session.close()
+            self.session = None
+
+    # --- frames ---------------------------------------------------------------------------------
+
+    def frame(self) -> Frame:
+        """What is new since the last frame, and how things stand."""
+        run = self._run
+        if run is None:
+            return Frame(self._stream, self._live(self._stream.snapshot))
+        done = run.done  # before draining: what comes later belongs to the next frame
+        pieces = tuple((piece.kind, sanitise(piece.text)) for piece in run.drain())
+        snapshot = run.snapshot()
+        began, self._began = self._began, 0
+        self._stream = StreamState(
+            snapshot=snapshot,
+            series=tuple(run.tps_series(SERIES_POINTS)),
+            max_tokens=self.form.max_tokens,
+            run=self._index,
+            repeats=self._repeats,
+            median=self._stream.median,
+            kv_cache=self.form.kv_cache,
+        )
+        finished: tuple[RunFigures, ...] = ()
+        if done:
+            finished = (self._finish(run),)
+        return Frame(
+            self._stream, self._live(snapshot), pieces, began, finished, self._run is not None
+        )
+
+    def _finish(self, run: RunLike) -> RunFigures:
+        figures = run.result()
+        self._results.append(figures)
+        verdict = figures.verdict
+        self._stream = replace(
+            self._stream,
+            outcome="" if verdict.cls == "ok" else verdict.subcode,
+            failed=verdict.is_failure,
+            median=self._median(),
+        )
+        self._record(verdict, figures)
+        self._run = None
+        if self._index < self._repeats and not self._stopping and not verdict.is_failure:
+            self._next()
+        return figures
+
+    @staticmethod
+    def _live(snapshot: Snapshot) -> int:
+        """Tokens that the sequence holds in the cache: prompt and answer."""
+        return (snapshot.prompt_tokens or 0) + (snapshot.tokens or 0)
+
+    def _median(self) -> Median | None:
+        """Over the complete, cold runs; only of a repeat."""
+        if self._repeats < 2:
+            return None
+        runs = [run for run in self._results if not run.partial and not run.cached_prompt_tokens]
+        if not runs:
+            return None
+        rates = [run.decode_tps for run in runs if run.decode_tps is not None]
+        return Median(
+            n=len(runs),
+            ttft_ms=_median([run.ttft_ms for run in runs]),
+            tpot_ms=_median([run.tpot_ms for run in runs]),
+            decode_tps=_median(rates),
+            tps_low=min(rates, default=None),
+            tps_high=max(rates, default=None),
+        )
+
+    # --- errors ---------------------------------------------------------------------------------
+
+    def _record(self, verdict: Verdict, figures: RunFigures | None) -> None:
+        counts = Counter(dict(self.errors.counts))
+        counts[verdict.cls] += 1
+        failures = self.errors.failures
+        if verdict.cls != "ok":
+            at = self.now().strftime("%H:%M:%S")
+            same = failures and _same(failures[0].verdict, verdict)
+            times = failures[0].times + 1 if same else 1
+            failures = (Failure(at, verdict, figures, times), *failures[1 if same else 0 :])
+        hints = _hints(verdict, figures)
+        self.errors = replace(
+            self.errors,
+            failures=failures[:MAX_FAILURES],
+            counts=tuple(sorted(counts.items(), key=lambda item: item[0] != "ok")),
+            hints=hints,
+            last_ok=verdict.cls == "ok",
+        )
+
+
+def _same(one: Verdict, other: Verdict) -> bool:
+    return (one.cls, one.subcode, one.message) == (other.cls, other.subcode, other.message)
+
+
+def _hints(verdict: Verdict, figures: RunFigures | None) -> tuple[Hint, ...]:
+    seen: dict[str, Hint] = {}
+    for hint in (*verdict.hints, *(figures.hints if figures else ())):
+        seen.setdefault(hint.subcode, hint)
+    return tuple(seen.values())
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None

@@ -1,0 +1,217 @@
+"""The Errors pane: what went wrong, what to do, and the facts behind it."""
+
+from __future__ import annotations
+
+from kvtui.failure import Evidence
+from kvtui.text import one_line, sanitise
+from kvtui.ui.rows import BLANK, Row, Span, between, clip, crop, row, wrap
+from kvtui.ui.state import ErrorsState, Failure
+
+MORE_MARK = Span("more ▸ 3", "accent", "screen.zoom(3)")
+
+# class -> glyph, word, badge role, text role
+BADGES: dict[str, tuple[str, str, str, str]] = {
+    "ok": ("✓", "OK", "good", "good"),
+    "auth": ("▲", "AUTH", "badge-bad", "bad"),
+    "network": ("↯", "NETWORK", "badge-bad", "bad"),
+    "parameter": ("◆", "PARAMETER", "badge-bad", "bad"),
+    "filter": ("◼", "FILTER", "badge-bad", "bad"),
+    "rate_or_quota": ("◷", "RATE/QUOTA", "badge-warn", "warn"),
+    "server": ("✖", "SERVER", "badge-bad", "bad"),
+    "truncated": ("✂", "TRUNCATED", "badge-warn", "warn"),
+}
+
+
+def errors_rows(state: ErrorsState, width: int, height: int) -> list[Row]:
+    """All rows of the pane for this size."""
+    latest = state.latest
+    footer = _footer(state, width)
+    if latest is None:
+        return _pad(_empty(state, width), footer, width, height, lost=False)
+    body: list[Row] = []
+    if state.last_ok:
+        body.append(row(("✓ ", "good"), ("last request went well; before it:", "muted")))
+    body.append(_badge(latest, width))
+    body += [row((line, "text")) for line in wrap(sanitise(latest.verdict.message), width)]
+    body += _fixes(latest, width)
+    hints = [
+        line
+        for hint in state.hints
+        for line in _hanging("· ", "faint", f"hint: {sanitise(hint.message)}", "muted", width)
+    ]
+    if hints:
+        body += [BLANK, *hints] if height > 14 else hints
+    room = height - len(footer)
+    # A wide terminal has room for the facts themselves; a small one says that there is more.
+    facts = _facts(latest, width)
+    if facts and len(body) + 2 <= room:
+        body += [BLANK, *facts]
+    history = _history(state, width)
+    if history and len(body) + 2 <= room:
+        body += [BLANK, *history]
+    return _pad(body, footer, width, height, lost=bool(facts or history))
+
+
+def _pad(body: list[Row], footer: list[Row], width: int, height: int, *, lost: bool) -> list[Row]:
+    room = max(0, height - len(footer))
+    cut = len(body) > room
+    body = body[:room]
+    body += [BLANK] * (room - len(body))
+    lines = [*body, *footer]
+    if (cut or (lost and height < 14)) and lines:
+        lines[-1] = between(lines[-1], (MORE_MARK,), width)
+    return lines[:height]
+
+
+def _badge(failure: Failure, width: int) -> Row:
+    verdict = failure.verdict
+    glyph, word, badge, _ = BADGES[verdict.cls]
+    status = failure.figures.evidence.status if failure.figures else None
+    right_side = " ".join(
+        part
+        for part in (
+            "" if status is None else str(status),
+            f"×{failure.times}" if failure.times > 1 else "",
+            failure.at if width >= 34 else "",
+        )
+        if part
+    )
+    start = row((f" {glyph} {word} ", badge), (" " + one_line(verdict.subcode, 40), "strong"))
+    return between(start, row((right_side, "muted")), width)
+
+
+def _fixes(failure: Failure, width: int) -> list[Row]:
+    rows: list[Row] = []
+    for number, fix in enumerate(failure.verdict.fixes, 1):
+        rows += _hanging(f"{number} ", "accent", sanitise(fix), "text", width)
+    return rows
+
+
+def _hanging(mark: str, mark_role: str, text: str, role: str, width: int) -> list[Row]:
+    lines = wrap(text, width - len(mark))
+    return [
+        row((mark if not index else " " * len(mark), mark_role), (line, role))
+        for index, line in enumerate(lines)
+    ]
+
+
+def facts(evidence: Evidence) -> list[tuple[str, str]]:
+    """The evidence as label and text, what is unknown left out. Texts are sanitised."""
+    pairs: list[tuple[str, str | None]] = [
+        ("asked", f"{evidence.method} {evidence.url}" if evidence.url else None),
+        ("model", evidence.model or None),
+        ("key", evidence.key.origin),
+        ("proxy", _proxy(evidence)),
+        ("status", None if evidence.status is None else str(evidence.status)),
+        ("finish", evidence.finish_reason),
+        ("waiting", _waiting(evidence)),
+        *[("raised", f"{fact.type}: {fact.text}") for fact in evidence.exceptions[:3]],
+        ("body", evidence.body),
+    ]
+    return [(name, one_line(text, 600)) for name, text in pairs if text]
+
+
+def _proxy(evidence: Evidence) -> str | None:
+    if evidence.proxy is None:
+        return None
+    return f"{evidence.proxy} ({evidence.proxy_from})" if evidence.proxy_from else evidence.proxy
+
+
+def _waiting(evidence: Evidence) -> str | None:
+    if evidence.waiting_for is None:
+        return None
+    waited = "" if evidence.waited_s is None else f" for {evidence.waited_s:.1f} s"
+    return evidence.waiting_for.replace("_", " ") + waited
+
+
+def _facts(failure: Failure, width: int) -> list[Row]:
+    if failure.figures is None:
+        return []
+    return [
+        row((f"{name:<8}", "muted"), (clip(text, width - 8), "text"))
+        for name, text in facts(failure.figures.evidence)
+    ]
+
+
+def _history(state: ErrorsState, width: int) -> list[Row]:
+    rows: list[Row] = []
+    for failure in state.failures[1:]:
+        glyph, word, _, role = BADGES[failure.verdict.cls]
+        times = f" ×{failure.times}" if failure.times > 1 else ""
+        rows.append(
+            between(
+                row((f"{glyph} {word.lower()} ", role), (failure.verdict.subcode, "muted")),
+                row((times + " ", "muted"), (failure.at, "muted")),
+                width,
+            )
+        )
+    return rows
+
+
+def _footer(state: ErrorsState, width: int) -> list[Row]:
+    if not state.counts:
+        return []
+    spans: list[Span] = []
+    for name, number in state.counts:
+        glyph, word, _, role = BADGES[name]
+        label = "" if name == "ok" and width < 34 else f"{_SHORT.get(name, word.lower())} "
+        spans += [Span(f"{glyph} ", role), Span(f"{label}{number}  ", "muted")]
+    room = width - len(MORE_MARK.text) - 1
+    lines = [crop(tuple(spans), room)]
+    if state.latest is not None and width >= 34:
+        keys = row(
+            ("o", "key"),
+            (" body  ", "muted"),
+            ("Y", "key"),
+            (" copy  ", "muted"),
+            ("r", "key"),
+            (" again", "muted"),
+        )
+        lines.append(keys)
+    return lines
+
+
+_SHORT = {
+    "ok": "ok",
+    "rate_or_quota": "rate",
+    "truncated": "cut",
+    "parameter": "param",
+    "network": "net",
+}
+
+
+def _empty(state: ErrorsState, width: int) -> list[Row]:
+    rows: list[Row] = []
+    if state.counts:
+        rows.append(row(("✓ ", "good"), ("no failure so far", "text")))
+    else:
+        rows.append(row(("nothing has failed yet", "text")))
+    if state.hints:
+        for hint in state.hints:
+            rows += _hanging("· ", "faint", f"hint: {sanitise(hint.message)}", "muted", width)
+        return rows
+    text = "A failed request shows here: what went wrong, what to do first, and the evidence."
+    rows += [row((line, "muted")) for line in wrap(text, width)]
+    if state.demo:
+        rows += [row((line, "muted")) for line in wrap("M, then demo-auth, shows one.", width)]
+    return rows
+
+
+def failure_text(failure: Failure) -> str:
+    """Everything known of a failure as plain text: the body screen, and what is copied."""
+    verdict = failure.verdict
+    glyph, word, _, _ = BADGES[verdict.cls]
+    lines = [f"{glyph} {word} {verdict.subcode}  {failure.at}", sanitise(verdict.message), ""]
+    lines += [f"{number} {sanitise(fix)}" for number, fix in enumerate(verdict.fixes, 1)]
+    if failure.figures is not None:
+        evidence = failure.figures.evidence
+        lines.append("")
+        lines += [f"{name:<8} {text}" for name, text in facts(evidence) if name != "body"]
+        if evidence.headers:
+            lines += ["", "response headers"]
+            lines += [f"  {one_line(n)}: {one_line(v)}" for n, v in evidence.headers.items()]
+        if evidence.sse_error is not None:
+            lines += ["", "error inside the stream", sanitise(str(evidence.sse_error))]
+        if evidence.body:
+            lines += ["", "body", sanitise(evidence.body)]
+    return "\n".join(lines)

@@ -1,0 +1,50 @@
+"""The prompt line under the text: what Enter sends."""
+
+from __future__ import annotations
+
+from kvtui.text import one_line
+from kvtui.ui.rows import Row, Span, between, clip, row
+from kvtui.ui.state import PromptForm
+
+
+def prompt_rows(form: PromptForm, width: int, *, embedded: bool, paused: bool) -> list[Row]:
+    """The rule (which says when the text is not followed), the prompt, its parameters."""
+    rows: list[Row] = []
+    if paused:
+        note = " ▼ not following · f returns "
+        rows.append(
+            row(
+                ("──", "faint"),
+                Span(note, "badge-accent", "screen.follow"),
+                ("─" * max(0, width - len(note) - 2), "faint"),
+            )
+        )
+    else:
+        rows.append((Span("─" * width, "faint"),))
+    text = one_line(form.prompt, 400)
+    shown = (clip(text, width - 2), "text") if text else ("no prompt yet: e writes one", "muted")
+    rows.append(row(("❯ ", "accent"), Span(*shown, "screen.edit")))
+    rows.append(_parameters(form, width, embedded))
+    return rows
+
+
+def _parameters(form: PromptForm, width: int, embedded: bool) -> Row:
+    limit = "auto" if form.max_tokens is None else str(form.max_tokens)
+    temperature = "auto" if form.temperature is None else f"{form.temperature:g}"
+    unique = "" if form.repeats == 1 else (" same prompt" if form.same_prompt else " unique prefix")
+    repeats = f" · ×{form.repeats}" + (unique if width >= 60 else "")
+    cache = ""
+    if embedded:
+        cache = " · cache on" if form.kv_cache else ""
+    off = " · cache OFF" if embedded and not form.kv_cache else ""
+    start = row(
+        ("  max ", "muted"),
+        (limit, "text"),
+        (" · temp ", "muted"),
+        (temperature, "text"),
+        (repeats, "muted"),
+        (cache, "muted"),
+        (off, "warn"),
+    )
+    system = "system set" if form.system else ""
+    return between(start, row((system if width >= 60 else "", "muted")), width)

@@ -1,0 +1,259 @@
+"""The Stream pane above its text: phase, large rate, figures, sparkline."""
+
+from __future__ import annotations
+
+from kvtui.text import UNKNOWN, count, milliseconds, rate
+from kvtui.ui.draw.digits import HEIGHT, big
+from kvtui.ui.draw.spark import sparkline
+from kvtui.ui.rows import BLANK, Row, Span, beside, between, crop, left, right, row, width_of
+from kvtui.ui.state import StreamState
+
+WIDE = 70
+"""Inner width from which the roomier layout is used."""
+ROOMY_HEIGHT = 9
+
+_SOURCES = {
+    "usage": "usage",
+    "continuous": "usage, live",
+    "token_ids": "token ids",
+    "timings": "timings",
+    "estimate": "estimate",
+    "none": UNKNOWN,
+}
+_STEPS = ("connect", "prefill", "decode")
+_SHORT_STEPS = ("conn", "prefill", "decode")
+_STEP_OF_PHASE = {
+    "idle": -1,
+    "connecting": 0,
+    "sending": 1,
+    "prefill": 1,
+    "decode": 2,
+}
+
+
+def figures(state: StreamState, width: int, height: int) -> list[Row]:
+    """All rows above the text for this size."""
+    if width >= WIDE and height >= ROOMY_HEIGHT:
+        return [
+            phase_bar(state, width),
+            BLANK,
+            *_grid(state, width, roomy=True),
+            BLANK,
+            spark_row(state, width),
+            _rule_or_median(state, width),
+        ]
+    return [
+        phase_bar(state, width),
+        *_grid(state, width, roomy=False),
+        spark_row(state, width),
+        _rule_or_median(state, width),
+    ][:height]
+
+
+def phase_bar(state: StreamState, width: int) -> Row:
+    """``● connect 0.6 ms ──● prefill 41.3 ms ──◉ decode 1.94 s``, with the end of the request."""
+    snapshot = state.snapshot
+    phase = snapshot.phase
+    current = _STEP_OF_PHASE.get(phase, 3 if phase == "done" else _reached(state))
+    roomy = width >= WIDE
+    times = (
+        _time(snapshot.connect_ms, roomy) if roomy else "",
+        _prefill_time(state, roomy),
+        _time(None if snapshot.decode_s is None else snapshot.decode_s * 1000, roomy),
+    )
+    joint = " ── " if roomy else " ─"
+    names = _STEPS if roomy else _SHORT_STEPS
+    spans: list[Span] = []
+    for index, (name, time) in enumerate(zip(names, times, strict=True)):
+        if index:
+            spans.append(Span(joint, "faint" if index > current else "muted"))
+        glyph, role = _step(index, current, phase)
+        spans.append(Span(f"{glyph} ", role))
+        spans.append(Span(name, "muted" if index > current else "text"))
+        if time:
+            spans.append(Span(" " + time, "muted" if index > current else "strong"))
+    return between(crop(tuple(spans), width), _end_mark(state, roomy), width)
+
+
+def _reached(state: StreamState) -> int:
+    """The step in which a stopped or failed request ended."""
+    snapshot = state.snapshot
+    if snapshot.ttft_ms is not None:
+        return 2
+    return 1 if snapshot.connect_ms is not None else 0
+
+
+def _step(index: int, current: int, phase: str) -> tuple[str, str]:
+    if index < current:
+        return "●", "good"
+    if index > current:
+        return "○", "faint"
+    if phase == "failed":
+        return "✕", "bad"
+    if phase == "stopped":
+        return "■", "warn"
+    return "◉", "accent"
+
+
+def _time(value: float | None, roomy: bool) -> str:
+    return right(milliseconds(value), 7) if roomy else ("" if value is None else _short(value))
+
+
+def _short(value: float) -> str:
+    """A duration in at most six cells that does not change its width too often."""
+    return right(milliseconds(value).replace(" ", ""), 6)
+
+
+def _prefill_time(state: StreamState, roomy: bool) -> str:
+    snapshot = state.snapshot
+    time = _time(snapshot.prefill_ms, roomy)
+    if snapshot.prefill_done is not None and snapshot.phase == "prefill":
+        return f"{time} {snapshot.prefill_done:4.0%}"
+    return time
+
+
+def _end_mark(state: StreamState, roomy: bool) -> Row:
+    phase = state.snapshot.phase
+    run = f"run {state.run}/{state.repeats}" if state.repeats > 1 and state.run else ""
+    if phase == "done":
+        if state.outcome and state.outcome != "ok":
+            label = state.outcome.replace("_", " ") if roomy else "cut"
+            return row((run + "  " if run and roomy else "", "muted"), ("✂ " + label, "warn"))
+        return row(
+            (run + "  " if run and roomy else "", "muted"), ("✓ done" if roomy else "✓", "good")
+        )
+    if phase == "stopped":
+        return row(("■ stopped" if roomy else "■", "warn"))
+    if phase == "failed":
+        return row(("▲ failed" if roomy else "▲", "bad"))
+    return row((run if roomy else (f"{state.run}/{state.repeats}" if run else ""), "muted"))
+
+
+def _big_rate(state: StreamState, *, roomy: bool) -> tuple[str, str]:
+    """The figure and its unit; nothing but a dash where no rate is honest."""
+    snapshot = state.snapshot
+    value = snapshot.running_tps if state.running else snapshot.decode_tps
+    if value is None:
+        return UNKNOWN, "tok/s"
+    if value >= (9_999.5 if roomy else 999.5):
+        return rate(value / 1000), "ktok/s"
+    return rate(value).replace(",", ""), "tok/s"
+
+
+def _grid(state: StreamState, width: int, *, roomy: bool) -> list[Row]:
+    snapshot = state.snapshot
+    figure, unit = _big_rate(state, roomy=roomy)
+    digits = big(figure, 15 if roomy else 11)
+    mark = "~" if state.running and snapshot.running_tps_estimated else ""
+    when = "now" if state.running else ("decode" if snapshot.decode_tps is not None else "")
+    if not roomy:
+        first = _column(_left_figures(state, short=True)[:3], 5, 7)
+        rest = width - 11 - 2 - 13 - 2
+        second = _column(_right_figures(state, short=True), 4, max(6, rest - 5))
+        return beside([(digits, 11), ([], 2), (first, 13), ([], 2), (second, rest)], HEIGHT)
+    digits.append(row((right(f"{mark}{unit} {when}".rstrip(), 15), "muted")))
+    blocks: list[tuple[list[Row], int]] = [([], 1), (digits, 15), ([], 4)]
+    blocks += [(_column(_left_figures(state), 8, 10), 19), ([], 4)]
+    blocks += [(_column(_right_figures(state, short=False), 8, 15), 24), ([], 4)]
+    if width >= 96:
+        blocks.append((_column(_extra_figures(state), 9, 10), 20))
+    return beside(blocks, HEIGHT + 1)
+
+
+def _column(pairs: list[tuple[str, str]], label: int, value: int) -> list[Row]:
+    return [
+        row(
+            (left(name, label), "muted"),
+            " ",
+            (right(text, value), "muted" if text == UNKNOWN else "strong"),
+        )
+        for name, text in pairs
+    ]
+
+
+def _left_figures(state: StreamState, *, short: bool = False) -> list[tuple[str, str]]:
+    snapshot = state.snapshot
+    per_chunk = snapshot.tokens_per_chunk
+    return [
+        ("TTFT", milliseconds(snapshot.ttft_ms)),
+        ("TPOT", milliseconds(snapshot.tpot_ms)),
+        ("ITL99" if short else "ITL p99", milliseconds(snapshot.itl_p99_ms)),
+        ("chunks", UNKNOWN if per_chunk is None else f"{per_chunk:.1f} tok"),
+    ]
+
+
+def _right_figures(state: StreamState, *, short: bool) -> list[tuple[str, str]]:
+    snapshot = state.snapshot
+    estimated = snapshot.token_source == "estimate"
+    tokens = UNKNOWN
+    if snapshot.tokens is not None:
+        limit = "" if state.max_tokens is None else f"/{state.max_tokens}"
+        limit = limit if short else limit.replace("/", " / ")
+        tokens = f"{'~' if estimated else ''}{snapshot.tokens}{limit}"
+    finish = snapshot.finish_reason or UNKNOWN
+    source = _SOURCES.get(snapshot.token_source, UNKNOWN)
+    if short:
+        return [("tok", tokens), ("by", source), ("fin", finish)]
+    prompt = count(snapshot.prompt_tokens)
+    if snapshot.cached_prompt_tokens is not None:
+        prompt += f" ({snapshot.cached_prompt_tokens:,} cached)"
+    return [("tokens", tokens), ("counted", source), ("prompt", prompt), ("finish", finish)]
+
+
+def _extra_figures(state: StreamState) -> list[tuple[str, str]]:
+    snapshot = state.snapshot
+    return [
+        ("decode", UNKNOWN if snapshot.decode_tps is None else f"{rate(snapshot.decode_tps)}/s"),
+        ("TTFA", milliseconds(snapshot.ttfa_ms)),
+        ("ITL p50", milliseconds(snapshot.itl_p50_ms)),
+        ("own lag", milliseconds(snapshot.loop_lag_ms)),
+    ]
+
+
+def spark_row(state: StreamState, width: int) -> Row:
+    """The rate over the request, from zero, with min, max and now."""
+    if not state.series:
+        return row(("▁" * min(24, width // 2), "faint"), ("  tokens per second", "faint"))
+    series = state.series
+    low, high, now = min(series), max(series), series[-1]
+    if width >= WIDE:
+        legend = row(
+            ("  min ", "muted"),
+            (right(rate(low), 5), "text"),
+            (" max ", "muted"),
+            (right(rate(high), 5), "text"),
+            (" now ", "muted"),
+            (right(rate(now), 5), "strong"),
+        )
+    else:
+        legend = row(
+            (right(rate(low), 6), "muted"),
+            ("…", "muted"),
+            (left(rate(high), 5), "muted"),
+            (f" {'~' if state.running and state.snapshot.running_tps_estimated else ''}tok/s", "muted"),
+        )
+    line = sparkline(series, width - width_of(legend), high)
+    return between(row((line, "used")), legend, width, gap=0)
+
+
+def _rule_or_median(state: StreamState, width: int) -> Row:
+    median = state.median
+    if median is None:
+        return (Span("─" * width, "faint"),)
+    spread = (
+        f" ({rate(median.tps_low)}…{rate(median.tps_high)})"
+        if median.tps_low is not None and median.n > 1
+        else ""
+    )
+    text = row(
+        ("── ", "faint"),
+        (f"median of {median.n}  ", "muted"),
+        (f"{rate(median.decode_tps)} tok/s", "strong"),
+        (f"{spread}  TTFT ", "muted"),
+        (milliseconds(median.ttft_ms), "strong"),
+        ("  TPOT " if width >= WIDE else "", "muted"),
+        (milliseconds(median.tpot_ms) if width >= WIDE else "", "strong"),
+        (" ", "text"),
+    )
+    text = crop(text, width)
+    return (*text, Span("─" * (width - width_of(text)), "faint"))

@@ -1,0 +1,338 @@
+"""The memory question behind pane 2: choices in, a frozen ``MemoryState`` out.
+
+The answer is worked out only when a choice changes; a frame only adds the live tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from kvtui.memory import budget, cards, catalogue, kv, precision
+from kvtui.memory import model as models
+from kvtui.memory.errors import PlanError
+from kvtui.memory.model import Model
+from kvtui.text import one_line
+from kvtui.ui.state import BarPart, MemoryState, Rung, VariantRow
+
+if TYPE_CHECKING:
+    from kvtui.ui.ports import PreparedLike
+
+DEFAULT_CARD = "24GB"
+DEFAULT_MODEL = "Llama-3.1-8B"
+DEFAULT_CONTEXT = 2048
+CONTEXTS = (2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 131_072)
+USERS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+PRECISIONS = ("auto", "fp16", "fp8", "int8", "int4", "nvfp4", "q8_0", "q4_0")
+TABLE_PRECISIONS = ("fp16", "fp8", "int8", "int4")
+LADDER = (
+    (4_096, "4k"),
+    (8_192, "8k"),
+    (16_384, "16k"),
+    (32_768, "32k"),
+    (65_536, "64k"),
+    (131_072, "128k"),
+)
+
+
+class MemoryView:
+    """What is asked of the card, and the last answer."""
+
+    def __init__(self, own_cards: Sequence[cards.Card] = ()) -> None:
+        self.own_cards = tuple(own_cards)
+        self.card = cards.find(DEFAULT_CARD, self.own_cards)
+        self.catalogue_model = catalogue.find(DEFAULT_MODEL)
+        self.own: Model | None = None
+        """The embedded engine's own model; None for other endpoints."""
+        self.as_if = True
+        self.matched = ""
+        """How the endpoint's model was recognised; empty where it was not."""
+        self.weights_dtype: str | None = None
+        self.kv_dtype = "auto"
+        self.context: int | None = None
+        self.users = 1
+        self._still: MemoryState | None = None
+        self._question: budget.Question | None = None
+        self._budget_kv = 0
+
+    # --- choices --------------------------------------------------------------------------------
+
+    def choose_card(self, name: str) -> None:
+        """Take a card by name.
+
+        Raises:
+            PlanError: no such card; one sentence with the nearest names.
+        """
+        self.card = cards.find(name, self.own_cards)
+        self._still = None
+
+    def choose_model(self, name: str) -> None:
+        """Take a catalogue model by name; it is shown as if the tokens ran on it.
+
+        Raises:
+            PlanError: no such model.
+        """
+        self.catalogue_model = catalogue.find(name)
+        self.weights_dtype = None
+        self.as_if = True
+        self._still = None
+
+    def recognise(self, model_id: str) -> None:
+        """Match an endpoint's model id with the catalogue; without a match nothing changes."""
+        found = catalogue.match(model_id)
+        if found is None:
+            return
+        self.catalogue_model = found.model
+        self.weights_dtype = found.weights_dtype
+        self.matched = found.how
+        self.as_if = False
+        self._still = None
+
+    def introduce(self, prepared: PreparedLike) -> None:
+        """Take over the model that answers: the engine's own geometry, or a catalogue match."""
+        geometry = prepared.engine_geometry
+        if geometry is not None:
+            self.set_own(own_model(geometry, prepared.model or "embedded"))
+            return
+        self.set_own(None)
+        architecture = prepared.endpoint.architecture
+        if architecture:
+            self.catalogue_model = catalogue.find(architecture)
+            self.matched, self.as_if = f"set to {architecture}", False
+            self._still = None
+        elif prepared.model:
+            self.recognise(prepared.model)
+
+    def set_own(self, own: Model | None) -> None:
+        """The embedded engine's model is known now, and shown."""
+        self.own = own
+        self.as_if = own is None and not self.matched
+        self._still = None
+
+    def toggle_as_if(self) -> bool:
+        """Change between the endpoint's own model and the catalogue's; False if there is no own."""
+        if self.own is None:
+            return False
+        self.as_if = not self.as_if
+        self._still = None
+        return True
+
+    def choose_precision(self, name: str) -> None:
+        """Take a precision of the KV cache ("auto" is the model's own).
+
+        Raises:
+            PlanError: unknown, or none that this cache can be stored in.
+        """
+        if name != "auto":
+            kv.resolve(self.model, name)
+        self.kv_dtype = name
+        self._still = None
+
+    def next_precision(self) -> None:
+        """The next precision that this model's cache can be stored in."""
+        at = PRECISIONS.index(self.kv_dtype) if self.kv_dtype in PRECISIONS else 0
+        for step in range(1, len(PRECISIONS) + 1):
+            try:
+                self.choose_precision(PRECISIONS[(at + step) % len(PRECISIONS)])
+            except PlanError:
+                continue
+            return
+
+    def next_context(self) -> None:
+        """The next longer context of the ladder, then the shortest."""
+        now = self._context()
+        self.context = next((size for size in CONTEXTS if size > now), CONTEXTS[0])
+        self._still = None
+
+    def next_users(self) -> None:
+        """The next larger number of sequences, then one."""
+        self.users = next((count for count in USERS if count > self.users), USERS[0])
+        self._still = None
+
+    @property
+    def model(self) -> Model:
+        """The model whose memory is shown."""
+        return self.own if self.own is not None and not self.as_if else self.catalogue_model
+
+    @property
+    def shows_own(self) -> bool:
+        """The embedded engine's own figures are shown."""
+        return self.own is not None and not self.as_if
+
+    # --- the state ------------------------------------------------------------------------------
+
+    def state(self, live_tokens: int = 0) -> MemoryState:
+        """What pane 2 draws for a stream that holds ``live_tokens`` (prompt and answer)."""
+        still = self._still or self._answer()
+        question = self._question
+        if question is None:
+            return still
+        sequences = 1 if self.shows_own else self.users
+        used = kv.kv_bytes(question.model, question.k, question.v, [live_tokens]) * sequences
+        parts = tuple(
+            replace(part, size=min(used, max(0, self._budget_kv)))
+            if part.role == "used"
+            else (
+                replace(part, size=max(0, self._budget_kv - used)) if part.role == "free" else part
+            )
+            for part in still.parts
+        )
+        free = max(0, self._budget_kv - used)
+        return replace(
+            still,
+            parts=parts,
+            live_tokens=live_tokens * sequences,
+            used_bytes=used,
+            free_tokens=free // still.bytes_per_token if still.bytes_per_token else None,
+        )
+
+    def _context(self) -> int:
+        if self.context is not None:
+            return self.context
+        if self.shows_own and self.own is not None and self.own.max_context:
+            return self.own.max_context
+        return DEFAULT_CONTEXT
+
+    def _answer(self) -> MemoryState:
+        model = self.model
+        engine = "logical" if self.shows_own else "vllm"
+        question = budget.Question(
+            model=model,
+            card=self.card,
+            engine=engine,
+            k=self.kv_dtype,
+            v=self.kv_dtype,
+            context=self._context(),
+            concurrency=1 if self.shows_own else self.users,
+            weights_dtype=None if self.shows_own else self.weights_dtype,
+        )
+        try:
+            told = budget.answer(question)
+        except PlanError as error:
+            if self.kv_dtype != "auto":
+                self.kv_dtype = "auto"  # a precision of the model shown before
+                return self._answer()
+            self._question = None
+            self._still = MemoryState(
+                ready=True,
+                problem=str(error),
+                card=self.card.name,
+                card_bytes=self.card.memory_bytes,
+                model=model.name,
+            )
+            return self._still
+        self._question = question
+        self._budget_kv = told.budget.kv_bytes
+        self._still = self._describe(question, told)
+        return self._still
+
+    def _describe(self, question: budget.Question, told: budget.Answer) -> MemoryState:
+        model, part = question.model, told.budget
+        outside = f"1 − {question.utilisation:g}" if question.engine == "vllm" else ""
+        free = max(0, part.kv_bytes)
+        return MemoryState(
+            ready=True,
+            card=self.card.name,
+            card_bytes=self.card.memory_bytes,
+            model=model.name,
+            weights=question.weights_dtype or model.weights_dtype,
+            kv_dtype=told.k.name,
+            engine=f"vLLM {question.utilisation:g}" if question.engine == "vllm" else "",
+            as_if=self.as_if,
+            users=question.concurrency,
+            parts=(
+                BarPart("weights", part.weights_bytes, "weights", "▓"),
+                BarPart("overhead", part.overhead_bytes, "overhead", "▚"),
+                BarPart("KV in use", 0, "used", "█"),
+                BarPart("KV free", free, "free", "░"),
+                BarPart("outside", max(0, part.outside_bytes), "outside", "·", outside),
+            ),
+            fits=told.fits,
+            reserved_tokens=question.context * question.concurrency,
+            free_tokens=None,
+            bytes_per_token=told.bytes_per_token,
+            constant_bytes=told.constant_bytes_per_sequence,
+            max_context=told.max_context,
+            model_context=model.max_context,
+            max_requests=told.max_concurrency,
+            context=question.context,
+            variants=self._variants(question),
+            precisions=TABLE_PRECISIONS,
+            ladder=tuple(
+                Rung(
+                    label,
+                    question.concurrency
+                    * kv.bytes_per_sequence(model, question.k, question.v, size)
+                    <= part.kv_bytes,
+                    model.max_context is not None and size > model.max_context,
+                )
+                for size, label in LADDER
+            ),
+            formula=told.formula,
+            notes=told.notes if question.engine == "vllm" else (),
+        )
+
+    def _variants(self, question: budget.Question) -> tuple[VariantRow, ...]:
+        rows = []
+        for label, heads, variant in models.head_variants(question.model):
+            sizes = tuple(
+                kv.bytes_per_sequence(variant, name, name, question.context)
+                for name in TABLE_PRECISIONS
+            )
+            rows.append(VariantRow(label, heads, sizes, heads == question.model.kv_heads))
+        return tuple(rows)
+
+
+def own_model(geometry: Any, name: str) -> Model:
+    """The embedded engine's model from the geometry that it states.
+
+    ``geometry`` is a mapping or an object with layers, n_heads, kv_heads, head_dim, context, and
+    where known kv_dtype, weights_bytes, params, name.
+    """
+
+    def get(*names: str) -> Any:
+        for key in names:
+            value = (
+                geometry.get(key) if isinstance(geometry, Mapping) else getattr(geometry, key, None)
+            )
+            if value is not None:
+                return value
+        return None
+
+    return models.custom(
+        layers=get("layers"),
+        kv_heads=get("kv_heads"),
+        head_dim=get("head_dim"),
+        n_heads=get("n_heads", "heads"),
+        params=get("params", "parameters"),
+        kv_dtype=get("kv_dtype") or "f32",
+        weights_dtype=get("weights_dtype") or "int8",
+        weights_bytes=get("weights_bytes"),
+        max_context=get("max_context", "context"),
+        name=one_line(str(get("name") or name), 60),
+        source="the embedded engine",
+    )
+
+
+def card_choices(view: MemoryView) -> list[tuple[str, str, str]]:
+    """``(id, name, remark)`` of every card, for a picker."""
+    return [
+        (card.id, card.name, f"{card.memory_bytes / (1 << 30):,.2f} GiB")
+        for card in cards.search("", view.own_cards)
+    ]
+
+
+def model_choices() -> list[tuple[str, str, str]]:
+    """``(id, name, remark)`` of every catalogue model, for a picker."""
+    found = []
+    for item in catalogue.search(""):
+        params = "" if item.params is None else f"{item.params / 1e9:,.1f} B · "
+        token = kv.bytes_per_token(item, "auto", "auto", 1)
+        found.append((item.id, item.name, f"{params}{token:,} B/token"))
+    return found
+
+
+def precision_names() -> tuple[str, ...]:
+    """Every precision a cache can be stored in."""
+    return precision.KV_NAMES

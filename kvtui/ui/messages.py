@@ -1,0 +1,56 @@
+"""Messages that cross from the opening thread to the screen, and between widgets and screens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kvtui.ui.memory import MemoryView
+    from kvtui.ui.ports import PreparedLike, SessionLike
+    from kvtui.ui.state import PromptForm
+
+
+class MemoryReady(Message):
+    """Catalogue and cards are loaded; ``problems`` are sentences about options that were wrong."""
+
+    def __init__(self, view: MemoryView, problems: Sequence[str]) -> None:
+        super().__init__()
+        self.view = view
+        self.problems = tuple(problems)
+
+
+class SessionReady(Message):
+    """The session's thread runs; the endpoint is being prepared."""
+
+    def __init__(self, session: SessionLike) -> None:
+        super().__init__()
+        self.session = session
+
+
+class EndpointReady(Message):
+    """The endpoint is known: usable, or with the verdict that says why not."""
+
+    def __init__(self, prepared: PreparedLike) -> None:
+        super().__init__()
+        self.prepared = prepared
+
+
+class OpeningFailed(Message):
+    """Something on the way to the endpoint was wrong, in one sentence."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__()
+        self.sentence = sentence
+
+
+class FormSubmitted(Message):
+    """The prompt editor was left with Enter (``run``) or Esc."""
+
+    def __init__(self, form: PromptForm, *, run: bool) -> None:
+        super().__init__()
+        self.form = form
+        self.run = run

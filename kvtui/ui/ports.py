@@ -1,0 +1,62 @@
+"""What the screen needs of a session: ``kvtui.bench.session`` provides it, tests fake it.
+
+Protocols, so that the first frame imports none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any, Protocol
+
+from kvtui.config import Endpoint
+from kvtui.failure import Verdict
+from kvtui.measure.figures import RunFigures, Snapshot
+from kvtui.stream.request import Request
+
+
+class PieceLike(Protocol):
+    """A piece of streamed text with its stamps."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+
+
+class PreparedLike(Protocol):
+    """The endpoint, looked at: what it is, which model, what stands in the way."""
+
+    @property
+    def endpoint(self) -> Endpoint: ...
+    @property
+    def model(self) -> str | None: ...
+    @property
+    def models(self) -> Sequence[str]: ...
+    @property
+    def engine_geometry(self) -> Any: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
+    @property
+    def verdict(self) -> Verdict | None: ...
+
+
+class RunLike(Protocol):
+    """One request on its way; every method may be called from the UI thread."""
+
+    @property
+    def done(self) -> bool: ...
+    def snapshot(self) -> Snapshot: ...
+    def drain(self) -> Sequence[PieceLike]: ...
+    def tps_series(self, n: int) -> Sequence[float]: ...
+    def stop(self) -> None: ...
+    def result(self) -> RunFigures: ...
+
+
+class SessionLike(Protocol):
+    """A thread with an event loop and an endpoint."""
+
+    def warm(self) -> Any: ...
+    def prepare(self) -> Future[Any]: ...
+    def start(self, request: Request, run_index: int = 0) -> RunLike: ...
+    def close(self) -> None: ...

@@ -1,0 +1,168 @@
+"""Rows of text with roles: what every pane draws, before any colour is known.
+
+A span names a *role* (``muted``, ``bad``, ``used``), never a colour: ``kvtui.ui.roles`` turns roles
+into styles of the theme in use. All widths are in terminal cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, TypeAlias
+
+from rich.cells import cell_len, set_cell_size, split_graphemes
+
+UNKNOWN = "—"
+MORE = "…"
+
+
+class Span(NamedTuple):
+    """Text of one role; ``action`` makes it clickable (a Textual action such as ``screen.run``)."""
+
+    text: str
+    role: str = "text"
+    action: str = ""
+
+
+Row: TypeAlias = tuple[Span, ...]
+BLANK: Row = ()
+
+
+def row(*parts: Span | tuple[str, str] | str) -> Row:
+    """Build a row from spans, ``(text, role)`` pairs and plain strings; empty texts are dropped."""
+    spans = []
+    for part in parts:
+        span = Span(part) if isinstance(part, str) else Span(*part)
+        if span.text:
+            spans.append(span)
+    return tuple(spans)
+
+
+def width_of(line: Row) -> int:
+    """Cells the row takes."""
+    return sum(cell_len(span.text) for span in line)
+
+
+def plain(line: Row) -> str:
+    """The row's text without roles."""
+    return "".join(span.text for span in line)
+
+
+def crop(line: Row, width: int) -> Row:
+    """Cut a row to ``width`` cells; a cut row ends with ``…``."""
+    if width <= 0:
+        return BLANK
+    if width_of(line) <= width:
+        return line
+    room = width - 1
+    kept: list[Span] = []
+    for span in line:
+        size = cell_len(span.text)
+        if size > room:
+            kept.append(span._replace(text=set_cell_size(span.text, room) + MORE))
+            return tuple(kept)
+        kept.append(span)
+        room -= size
+    return tuple(kept)
+
+
+def clip(text: str, width: int) -> str:
+    """Cut a string to ``width`` cells, ending with ``…`` where something was lost."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, max(0, width - 1)) + MORE if width > 0 else ""
+
+
+def left(text: str, width: int) -> str:
+    """``text`` in a field of exactly ``width`` cells, at its left."""
+    return set_cell_size(clip(text, width), width)
+
+
+def right(text: str, width: int) -> str:
+    """``text`` in a field of exactly ``width`` cells, at its right."""
+    short = clip(text, width)
+    return " " * (width - cell_len(short)) + short
+
+
+def between(start: Row, end: Row, width: int, *, gap: int = 1) -> Row:
+    """``start`` at the left edge and ``end`` at the right one; ``start`` gives way."""
+    end = crop(end, width)
+    room = width - width_of(end)
+    start = crop(start, max(0, room - (gap if end else 0)))
+    return (*start, Span(" " * (room - width_of(start)), "text"), *end)
+
+
+def rule(width: int) -> Row:
+    """A quiet horizontal line."""
+    return (Span("─" * width, "faint"),)
+
+
+def beside(blocks: Iterable[tuple[list[Row], int]], height: int) -> list[Row]:
+    """Put blocks side by side, each padded to its own width and all to ``height`` rows."""
+    lines: list[Row] = [BLANK] * height
+    for rows_of, width in blocks:
+        for index in range(height):
+            line = crop(rows_of[index] if index < len(rows_of) else BLANK, width)
+            pad = width - width_of(line)
+            lines[index] = (*lines[index], *line, *((Span(" " * pad),) if pad else ()))
+    return lines
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Wrap text at spaces to ``width`` cells; wide characters may break anywhere. Never empty."""
+    lines: list[str] = []
+    for paragraph in text.split("\n"):
+        done, rest = break_lines(paragraph, width)
+        lines.extend(done)
+        lines.append(rest)
+    return lines or [""]
+
+
+def break_lines(text: str, width: int) -> tuple[list[str], str]:
+    """Break off the lines that are full for certain; the remainder may still grow.
+
+    Returns:
+        The full lines (trailing space removed) and the rest, which fits in ``width`` cells.
+    """
+    width = max(1, width)
+    lines: list[str] = []
+    while cell_len(text) > width:
+        cut, following = _break_at(text, width)
+        lines.append(text[:cut].rstrip(" "))
+        text = text[following:]
+    return lines, text
+
+
+def _break_at(text: str, width: int) -> tuple[int, int]:
+    """Where to cut a too long text: the end of the line, and the start of the next."""
+    spans, _ = split_graphemes(text)
+    used = 0
+    soft = 0
+    fit = 0
+    previous_wide = False
+    for start, end, size in spans:
+        if text[start] == " ":
+            # A space may hang over the edge: it is dropped by the caller.
+            soft = start
+            if used + size > width:
+                fit = start
+                break
+        elif start and (size > 1 or previous_wide) and text[start] not in _NO_LINE_START:
+            soft = start
+        if used + size > width:
+            fit = start
+            break
+        used += size
+        previous_wide = size > 1
+        fit = end
+    if soft <= 0:
+        cut = max(fit, spans[0][1])
+        return cut, cut
+    if text[soft] == " ":
+        following = soft
+        while following < len(text) and text[following] == " ":
+            following += 1
+        return (soft, following)
+    return soft, soft
+
+
+_NO_LINE_START = frozenset("，。、；：？！）》」』】〉…,.;:?!)]}")

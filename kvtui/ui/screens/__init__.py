@@ -1,0 +1,1 @@
+"""Screens arrange widgets; they hold no figures of their own."""

@@ -1,0 +1,257 @@
+"""What the commands of the table do, as a mixin of the main screen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from kvtui.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import App
+
+    from kvtui.ui.conductor import Conductor
+    from kvtui.ui.memory import MemoryView
+    from kvtui.ui.screens.picker import Choice
+    from kvtui.ui.state import ErrorsState
+    from kvtui.ui.widgets.panes import ErrorsPane, TabsBar
+    from kvtui.ui.widgets.stream_pane import StreamPane
+
+
+class MainActions:
+    """Actions; each is one command."""
+
+    if TYPE_CHECKING:
+        app: App[Any]
+        conductor: Conductor
+        memory: MemoryView | None
+        stream: StreamPane
+        errors: ErrorsPane
+        tabs: TabsBar
+
+        def say(self, sentence: str, severity: Any = "information") -> None: ...
+        def show_memory(self) -> None: ...
+        def show_endpoint(self) -> None: ...
+        def begin_frames(self) -> None: ...
+        def tick(self) -> None: ...
+        def has_class(self, *names: str) -> bool: ...
+        def set_class(self, add: bool, *class_names: str, update: bool = True) -> Any: ...
+
+    zoomed = 0
+    """The pane that is zoomed, or 0."""
+
+    # --- run ------------------------------------------------------------------------------------
+
+    def action_run(self) -> None:
+        """Send the prompt."""
+        problem = self.conductor.start()
+        if problem:
+            self.say(problem, "warning")
+            return
+        self.begin_frames()
+
+    def action_stop(self) -> None:
+        """Stop the stream."""
+        if self.conductor.stop():
+            self.tick()
+
+    async def action_back(self) -> None:
+        """Esc: the first that applies. Dialogs are screens of their own and close themselves."""
+        if self.stream.editor is not None:
+            self.stream.editor.submit(run=False)
+        elif self.conductor.running:
+            self.action_stop()
+        elif self.zoomed:
+            self.action_zoom(self.zoomed)
+
+    async def action_edit(self) -> None:
+        """Edit the prompt in place."""
+        if self.zoomed > 1:
+            self.action_zoom(1)
+        await self.stream.open_editor(self.conductor.form)
+
+    def action_cache(self) -> None:
+        """Switch the embedded engine's cache."""
+        if not self.conductor.endpoint.embedded:
+            self.say("Only the embedded engine's cache can be switched off.", "warning")
+            return
+        form = self.conductor.form
+        self.conductor.form = replace(form, kv_cache=not form.kv_cache)
+        self.stream.prompt.form = self.conductor.form
+        if self.conductor.running:
+            self.say("The next run takes it; the running one keeps its cache.")
+
+    def action_endpoint_model(self) -> None:
+        """Choose among the served models."""
+        names = self.conductor.endpoint.models
+        if not names:
+            self.say("The server has named no models to choose from.", "warning")
+            return
+        choices = [(name, one_line(name, 80), "") for name in names]
+        self._pick("Model of the endpoint", choices, self.conductor.model, self._take_served)
+
+    def _take_served(self, name: str) -> None:
+        self.conductor.choose_model(name)
+        if self.memory is not None and not self.conductor.endpoint.embedded:
+            self.memory.recognise(name)
+            self.show_memory()
+        self.show_endpoint()
+
+    # --- stream ---------------------------------------------------------------------------------
+
+    async def action_chart(self) -> None:
+        """Show or hide the chart."""
+        await self.stream.toggle_chart()
+
+    def action_follow(self) -> None:
+        """Follow the end of the text."""
+        self.stream.text.follow()
+
+    def action_copy_answer(self) -> None:
+        """Copy the answer."""
+        text = self.stream.text.history.text()
+        if not text:
+            self.say("There is no answer to copy yet.")
+            return
+        self.app.copy_to_clipboard(text)
+        self.say(f"Copied {len(text):,} characters.")
+
+    # --- memory ---------------------------------------------------------------------------------
+
+    def action_card(self) -> None:
+        """Choose the card."""
+        if self.memory is not None:
+            from kvtui.ui.memory import card_choices
+
+            self._pick("Card", card_choices(self.memory), self.memory.card.id, self._take_card)
+
+    def _take_card(self, name: str) -> None:
+        if self.memory is not None:
+            self._answer(lambda memory: memory.choose_card(name))
+
+    def action_model(self) -> None:
+        """Choose the model whose memory is shown."""
+        if self.memory is None:
+            return
+        from kvtui.ui.memory import model_choices
+
+        choices = model_choices()
+        current = self.memory.catalogue_model.id
+        if self.memory.own is not None:
+            choices.insert(0, ("", self.memory.own.name, "the engine's own"))
+            current = current if self.memory.as_if else ""
+        self._pick("Model in memory", choices, current, self._take_model)
+
+    def _take_model(self, name: str) -> None:
+        if name:
+            self._answer(lambda memory: memory.choose_model(name))
+        elif self.memory is not None and self.memory.as_if:
+            self._answer(lambda memory: memory.toggle_as_if())
+
+    def action_precision(self) -> None:
+        """The next precision."""
+        self._answer(lambda memory: memory.next_precision())
+
+    def action_context(self) -> None:
+        """The next context."""
+        self._answer(lambda memory: memory.next_context())
+
+    def action_users(self) -> None:
+        """The next number of sequences; the engine's own single sequence becomes "as if"."""
+        if self.memory is not None and self.memory.shows_own:
+            self.memory.toggle_as_if()
+        self._answer(lambda memory: memory.next_users())
+
+    def action_as_if(self) -> None:
+        """The same tokens as if on a catalogue model."""
+        if self.memory is None:
+            return
+        if not self.memory.toggle_as_if():
+            self.say("The model shown is the catalogue's already: m chooses, b sets the users.")
+        self.show_memory()
+
+    def _answer(self, change: Callable[[MemoryView], Any]) -> None:
+        """Change a choice; what is wrong is said, and the choice before stays."""
+        if self.memory is None:
+            return
+        try:
+            change(self.memory)
+        except ValueError as error:
+            self.say(str(error), "warning")
+        self.show_memory()
+
+    # --- errors ---------------------------------------------------------------------------------
+
+    def action_body(self) -> None:
+        """Open everything known of the latest failure."""
+        text = self._failure_text()
+        if text:
+            from kvtui.ui.screens.body import BodyScreen
+
+            self.app.push_screen(BodyScreen("The latest failure", text))
+
+    def action_copy_failure(self) -> None:
+        """Copy the latest failure."""
+        text = self._failure_text()
+        if text:
+            self.app.copy_to_clipboard(text)
+            self.say("The latest failure is copied.")
+
+    def _failure_text(self) -> str:
+        state: ErrorsState = self.conductor.errors
+        if state.latest is None:
+            self.say("Nothing has failed yet.")
+            return ""
+        from kvtui.ui.draw.errors import failure_text
+
+        return failure_text(state.latest)
+
+    # --- view -----------------------------------------------------------------------------------
+
+    def action_zoom(self, number: int) -> None:
+        """Zoom a pane, or bring it back; where only one pane fits, show that one."""
+        tabs = self.has_class("-w-tabs") or self.has_class("-h-tabs")
+        again = self.zoomed == number and not tabs
+        self.zoomed = 0 if again or (tabs and number == 1) else number
+        for each in (1, 2, 3):
+            self.set_class(self.zoomed == each, f"-zoom-{each}")
+        self.tabs.shown = self.zoomed or 1
+
+    def action_theme(self) -> None:
+        """Choose the colours."""
+        choose = getattr(self.app, "choose_theme", None)
+        names = sorted(self.app.available_themes, key=lambda name: not name.startswith("kvtui"))
+        remarks = {
+            name: "dark" if theme.dark else "light"
+            for name, theme in self.app.available_themes.items()
+        }
+        choices = [(name, name, remarks[name]) for name in names]
+        if choose is not None:
+            self._pick("Theme", choices, self.app.theme, choose)
+
+    def action_help(self) -> None:
+        """Every key."""
+        from kvtui.ui.screens.help import HelpScreen
+
+        self.app.push_screen(HelpScreen(embedded=self.conductor.endpoint.embedded))
+
+    def action_palette(self) -> None:
+        """Find a command by typing."""
+        self.app.action_command_palette()
+
+    def action_quit(self) -> None:
+        """Leave."""
+        self.app.exit(0)
+
+    def _pick(
+        self, title: str, choices: list[Choice], current: str, then: Callable[[str], Any]
+    ) -> None:
+        from kvtui.ui.screens.picker import PickerScreen
+
+        def chosen(value: str | None) -> None:
+            if value is not None:
+                then(value)
+
+        self.app.push_screen(PickerScreen(title, choices, current), chosen)

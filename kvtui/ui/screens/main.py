@@ -1,0 +1,192 @@
+"""The main screen: three panes, one timer, one action for each command of the table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+
+from kvtui.ui.commands import bindings
+from kvtui.ui.messages import (
+    EndpointReady,
+    FormSubmitted,
+    MemoryReady,
+    OpeningFailed,
+    SessionReady,
+)
+from kvtui.ui.screens.actions import MainActions
+from kvtui.ui.state import MemoryState
+from kvtui.ui.widgets.lines import LinesWidget
+from kvtui.ui.widgets.panes import ErrorsPane, FooterBar, HeaderBar, MemoryPane, TabsBar
+from kvtui.ui.widgets.stream_pane import StreamPane
+from kvtui.ui.widgets.text_view import TextView
+from kvtui.ui.widgets.too_small import TooSmall
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.timer import Timer
+
+    from kvtui.ui.conductor import Conductor, Frame
+    from kvtui.ui.memory import MemoryView
+
+
+class MainScreen(MainActions, Screen[None]):
+    """Arranges the panes and feeds them from the conductor, frame by frame."""
+
+    BINDINGS = bindings()
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-w-none"),
+        (60, "-w-tabs"),
+        (80, "-w-80"),
+        (110, "-w-120"),
+        (160, "-w-200"),
+    ]
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-h-none"),
+        (18, "-h-tabs"),
+        (24, "-h-24"),
+        (34, "-h-40"),
+        (46, "-h-50"),
+    ]
+
+    def __init__(self, conductor: Conductor, *, fps: int = 30) -> None:
+        super().__init__()
+        self.conductor = conductor
+        self.memory: MemoryView | None = None
+        self.fps = fps
+        self.live_tokens = 0
+        self._timer: Timer | None = None
+        self.header = HeaderBar(id="header")
+        self.tabs = TabsBar(id="tabs")
+        self.stream = StreamPane(id="stream")
+        self.memory_pane = MemoryPane(id="memory")
+        self.errors = ErrorsPane(id="errors")
+        self.footer = FooterBar(id="footer")
+
+    def compose(self) -> ComposeResult:
+        """Header, panes, footer."""
+        yield self.header
+        yield self.tabs
+        with Horizontal(id="panes"):
+            yield self.stream
+            with Vertical(id="side"):
+                yield self.memory_pane
+                yield self.errors
+        yield self.footer
+        yield TooSmall(id="too-small")
+
+    def on_mount(self) -> None:
+        """The focus begins in the Stream pane; nothing ticks while nothing runs."""
+        self.stream.prompt.form = self.conductor.form
+        self._timer = self.set_interval(1 / self.fps, self.tick, pause=True)
+        self.stream.text.focus()
+
+    # --- frames ---------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """One frame."""
+        frame = self.conductor.frame()
+        self.show_frame(frame)
+        if not frame.running and self._timer is not None:
+            self._timer.pause()
+
+    def show_frame(self, frame: Frame) -> None:
+        """Hand the frozen states to the panes; each draws only what changed."""
+        self.stream.show_frame(frame)
+        self.header.phase = frame.stream.snapshot.phase
+        if frame.live_tokens != self.live_tokens:
+            self.live_tokens = frame.live_tokens
+            self.show_memory()
+        if frame.finished:
+            self.errors.state = self.conductor.errors
+
+    def begin_frames(self) -> None:
+        """Let the timer run, and show the first frame at once."""
+        if self._timer is not None:
+            self._timer.resume()
+        self.tick()
+
+    def show_memory(self) -> None:
+        """Draw pane 2 from the choices and the live tokens."""
+        if self.memory is not None:
+            self.memory_pane.state = self.memory.state(self.live_tokens)
+
+    def show_endpoint(self) -> None:
+        """Draw what is known of the endpoint."""
+        view = self.conductor.endpoint
+        self.header.endpoint = view
+        self.footer.embedded = view.embedded
+        self.stream.set_endpoint(view)
+        self.errors.state = self.conductor.errors
+
+    # --- what the opening found -------------------------------------------------------------------
+
+    def on_memory_ready(self, message: MemoryReady) -> None:
+        """Catalogue and cards are there."""
+        self.memory = message.view
+        self._introduce_model()
+        self.show_memory()
+        for problem in message.problems:
+            self.say(problem, "warning")
+
+    def on_session_ready(self, message: SessionReady) -> None:
+        """The session's thread runs."""
+        self.conductor.session = message.session
+
+    def on_endpoint_ready(self, message: EndpointReady) -> None:
+        """The endpoint is known."""
+        self.conductor.endpoint_ready(message.prepared)
+        self._introduce_model()
+        self.show_endpoint()
+        self.show_memory()
+        for note in message.prepared.notes:
+            if not message.prepared.endpoint.embedded:
+                self.say(note)
+        if self.conductor.endpoint.ready and not self.conductor.model and message.prepared.models:
+            self.action_endpoint_model()
+
+    def on_opening_failed(self, message: OpeningFailed) -> None:
+        """The endpoint cannot be used; the screen stays, the sentence is shown."""
+        self.conductor.opening_failed(message.sentence)
+        self.show_endpoint()
+        self.say(message.sentence, "error")
+
+    def _introduce_model(self) -> None:
+        """Tell pane 2 which model answers, once both are known."""
+        prepared = self.conductor.prepared
+        if self.memory is None or prepared is None:
+            return
+        self.memory.introduce(prepared)
+
+    # --- children -------------------------------------------------------------------------------
+
+    async def on_form_submitted(self, message: FormSubmitted) -> None:
+        """The editor hands its form over."""
+        self.conductor.form = message.form
+        self.stream.prompt.form = message.form
+        await self.stream.close_editor()
+        if message.run:
+            self.action_run()
+
+    def on_text_view_following(self, message: TextView.Following) -> None:
+        """Say when the text is not followed."""
+        self.stream.prompt.paused = not message.following
+
+    def refresh_theme(self) -> None:
+        """Draw all rows in the new theme's colours."""
+        for widget in self.query(LinesWidget):
+            widget.notify_style_update()
+            widget.refresh()
+        self.stream.text.notify_style_update()
+        self.stream.text.refresh()
+
+    def memory_state(self) -> MemoryState:
+        """What pane 2 shows now."""
+        return self.memory_pane.state
+
+    def say(self, sentence: str, severity: Any = "information") -> None:
+        """A notice on the screen; never markup."""
+        from kvtui.text import one_line
+
+        self.notify(one_line(sentence, 400), severity=severity, markup=False, timeout=8)

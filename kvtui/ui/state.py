@@ -1,0 +1,181 @@
+"""The frozen states that the panes draw. Nothing here is ever changed in place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kvtui.failure import Hint, Verdict
+from kvtui.measure.figures import RunFigures, Snapshot
+
+RUNNING_PHASES = frozenset({"connecting", "sending", "prefill", "decode"})
+
+
+@dataclass(frozen=True, slots=True)
+class PromptForm:
+    """What the next request asks for, as edited in place."""
+
+    prompt: str = ""
+    system: str = ""
+    max_tokens: int | None = 512
+    temperature: float | None = None
+    repeats: int = 1
+    same_prompt: bool = False
+    kv_cache: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointView:
+    """Where requests go, as the header says it."""
+
+    label: str = "embedded"
+    model: str = ""
+    key: str = "no key needed"
+    embedded: bool = True
+    note: str = ""
+    """One line about the model or the endpoint (a demo model's label, a corrected URL)."""
+    ready: bool = False
+    problem: str = ""
+    """Why it cannot be used, one line."""
+    models: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Median:
+    """Figures over the complete, cold runs of a repeat."""
+
+    n: int
+    ttft_ms: float | None
+    tpot_ms: float | None
+    decode_tps: float | None
+    tps_low: float | None = None
+    tps_high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamState:
+    """What the Stream pane draws above its text."""
+
+    snapshot: Snapshot = field(default_factory=Snapshot)
+    series: tuple[float, ...] = ()
+    """Running TPS, oldest first."""
+    max_tokens: int | None = None
+    run: int = 0
+    """Which repeat runs, counted from 1; 0 before the first."""
+    repeats: int = 1
+    median: Median | None = None
+    kv_cache: bool = True
+    outcome: str = ""
+    """Subcode of the finished request's verdict, empty while it runs."""
+    failed: bool = False
+
+    @property
+    def running(self) -> bool:
+        """A request is on its way."""
+        return self.snapshot.phase in RUNNING_PHASES
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One finished request that is worth the Errors pane."""
+
+    at: str
+    """Local time of day, ``12:04:11``."""
+    verdict: Verdict
+    figures: RunFigures | None = None
+    """None where the endpoint could not even be prepared."""
+    times: int = 1
+    """How many in a row were the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorsState:
+    """What the Errors pane draws."""
+
+    failures: tuple[Failure, ...] = ()
+    """Newest first."""
+    counts: tuple[tuple[str, int], ...] = ()
+    """Class -> requests, ``ok`` first."""
+    hints: tuple[Hint, ...] = ()
+    """Of the latest request."""
+    last_ok: bool = False
+    """The latest request went well: the failure shown is history."""
+    demo: bool = False
+    """The endpoint offers failures on demand (the embedded engine's ``demo-*`` models)."""
+
+    @property
+    def latest(self) -> Failure | None:
+        """The failure shown."""
+        return self.failures[0] if self.failures else None
+
+    @property
+    def requests(self) -> int:
+        """All finished requests."""
+        return sum(count for _, count in self.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class BarPart:
+    """One segment of the card: a name, bytes, and a short remark."""
+
+    name: str
+    size: int
+    role: str
+    glyph: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VariantRow:
+    """One row of the heads x precision table: bytes of one sequence for each precision."""
+
+    label: str
+    kv_heads: int
+    sizes: tuple[int, ...]
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One rung of the context ladder."""
+
+    label: str
+    fits: bool
+    over_model: bool = False
+    """Longer than the model itself takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryState:
+    """What the Memory pane draws."""
+
+    ready: bool = False
+    problem: str = ""
+    card: str = ""
+    card_bytes: int = 0
+    model: str = ""
+    weights: str = ""
+    """Precision of the weights."""
+    kv_dtype: str = ""
+    engine: str = ""
+    """How the card is divided: ``vLLM 0.92`` and the like."""
+    as_if: bool = False
+    users: int = 1
+    parts: tuple[BarPart, ...] = ()
+    fits: bool = True
+    live_tokens: int = 0
+    """KV in use, tokens over all sequences shown."""
+    reserved_tokens: int = 0
+    """Context reserved for them."""
+    used_bytes: int = 0
+    free_tokens: int | None = None
+    bytes_per_token: int | None = None
+    constant_bytes: int = 0
+    max_context: int | None = None
+    model_context: int | None = None
+    max_requests: int | None = None
+    context: int = 0
+    variants: tuple[VariantRow, ...] = ()
+    precisions: tuple[str, ...] = ()
+    ladder: tuple[Rung, ...] = ()
+    formula: str = ""
+    notes: tuple[str, ...] = field(default=())

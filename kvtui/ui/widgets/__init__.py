@@ -1,0 +1,1 @@
+"""Widgets: each shows one frozen state, drawn as rows by ``kvtui.ui.draw``."""

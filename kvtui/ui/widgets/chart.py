@@ -1,0 +1,106 @@
+"""Tokens per second over the request, drawn by plotext at most three times a second."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from time import monotonic
+
+from rich.text import Text
+from textual.strip import Strip
+from textual.widget import Widget
+
+from kvtui.ui.roles import Palette
+
+REDRAW_S = 0.34
+
+
+class ChartView(Widget):
+    """A line chart from zero. plotext is imported when the first chart is drawn."""
+
+    DEFAULT_CSS = """
+    ChartView { height: 10; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._series: tuple[float, ...] = ()
+        self._strips: list[Strip] = []
+        self._drawn_at = -math.inf
+        self._drawn: tuple[object, ...] = ()
+
+    def show(self, series: Sequence[float], *, final: bool) -> None:
+        """Draw the series unless it was drawn a moment ago; the final one always."""
+        self._series = tuple(series)
+        now = monotonic()
+        if final or now - self._drawn_at >= REDRAW_S:
+            self._drawn_at = now
+            self._redraw()
+
+    def on_resize(self) -> None:
+        """Another size, another chart."""
+        self._redraw()
+
+    def notify_style_update(self) -> None:
+        """Another theme, other colours."""
+        super().notify_style_update()
+        self._drawn = ()
+        if self.is_mounted:
+            self._redraw()
+
+    def _redraw(self) -> None:
+        width, height = self.size
+        key = (self._series, width, height)
+        if width < 12 or height < 4 or key == self._drawn:
+            return
+        self._drawn = key
+        palette = Palette(self.app.theme_variables, self.background_colors[1])
+        values = [value for value in self._series if math.isfinite(value)]
+        if len(values) < 2:
+            note = Text(" tokens per second over the answer: drawn while it streams")
+            self._strips = [Strip(note.render(self.app.console)).adjust_cell_length(width)]
+        else:
+            self._strips = [
+                self._strip(line, palette, width) for line in draw_chart(values, width, height)
+            ]
+        self.refresh()
+
+    def _strip(self, line: str, palette: Palette, width: int) -> Strip:
+        from kvtui.ui.rows import row
+
+        marks = "".join(char if "\u2800" <= char <= "\u28ff" else " " for char in line)
+        if marks.strip():
+            first = len(marks) - len(marks.lstrip())
+            last = len(marks.rstrip())
+            parts = row((line[:first], "muted"), (line[first:last], "used"), (line[last:], "muted"))
+        else:
+            parts = row((line, "muted"))
+        return palette.strip(parts, width)
+
+    def render_line(self, y: int) -> Strip:
+        """One row of the chart."""
+        return self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
+
+
+def draw_chart(values: Sequence[float], width: int, height: int) -> list[str]:
+    """The chart as plain lines; the y axis starts at zero, the x axis is the request from 0 to 1.
+
+    plotext keeps one global figure, so this is called from the UI thread only. Values must be
+    finite: one NaN would end the process.
+    """
+    import plotext
+
+    plotext.terminal.limit(False, False)
+    figure = plotext.figure
+    figure.clear()
+    figure.theme("default")
+    figure.plot_size(width, height)
+    most = 2 * width
+    step = max(1, -(-len(values) // most))
+    kept = [max(values[index : index + step]) for index in range(0, len(values), step)]
+    signal = figure.signal(list(range(len(kept))), kept, marker="braille")
+    signal.lines()
+    figure.draw(signal)
+    figure.ruler("y").lim(0, max(kept) * 1.1 or 1)
+    text = Text.from_ansi(figure.build().string().rstrip("\n"))
+    return [line.plain for line in text.split("\n")]

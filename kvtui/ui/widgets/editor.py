@@ -1,0 +1,137 @@
+"""The prompt and its parameters, edited in their place; says what is wrong while you type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Input, Label, Static, TextArea
+
+from kvtui.ui.form import FormError, parse_form
+from kvtui.ui.messages import FormSubmitted
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.app import ComposeResult
+
+    from kvtui.ui.state import PromptForm
+
+
+class PromptArea(TextArea):
+    """Several lines; Enter sends, Ctrl+J breaks the line, Tab goes on to the parameters."""
+
+    BINDINGS = [Binding("ctrl+j", "newline", "New line", show=False)]  # noqa: RUF012
+
+    def action_newline(self) -> None:
+        """Break the line."""
+        self.insert("\n")
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            self.screen.query_one(PromptEditor).submit(run=True)
+            return
+        await super()._on_key(event)
+
+
+class PromptEditor(Vertical):
+    """Prompt, system text, most tokens, temperature, repeats. Enter runs, Esc keeps and leaves."""
+
+    DEFAULT_CSS = """
+    PromptEditor { height: auto; }
+    """
+
+    def __init__(self, form: PromptForm) -> None:
+        super().__init__()
+        self._form = form
+
+    def compose(self) -> ComposeResult:
+        """The fields."""
+        form = self._form
+        area = PromptArea(form.prompt, id="field-prompt", tab_behavior="focus", compact=True)
+        area.show_line_numbers = False
+        yield Static("─" * 300, classes="rule", markup=False)
+        yield area
+        with Horizontal(classes="fields"):
+            yield Label("system", markup=False)
+            yield Input(form.system, id="field-system", compact=True, placeholder="none")
+        with Horizontal(classes="fields"):
+            yield Label("max", markup=False)
+            yield Input(
+                _number(form.max_tokens), id="field-max", compact=True, placeholder="server's"
+            )
+            yield Label("temp", markup=False)
+            yield Input(
+                _number(form.temperature),
+                id="field-temperature",
+                compact=True,
+                placeholder="server's",
+            )
+            yield Label("×", markup=False)
+            yield Input(str(form.repeats), id="field-repeats", compact=True)
+        yield Static("", id="field-note", markup=False)
+
+    def on_mount(self) -> None:
+        """Say the keys."""
+        self._check()
+
+    def focus_prompt(self) -> None:
+        """Put the cursor behind the prompt."""
+        area = self.query_one(PromptArea)
+        area.focus()
+        area.move_cursor(area.document.end)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter in a parameter runs too."""
+        event.stop()
+        self.submit(run=True)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Say what is wrong while it is typed."""
+        event.stop()
+        self._check()
+
+    def form(self) -> PromptForm:
+        """The form as edited.
+
+        Raises:
+            FormError: a field that makes no sense, with its sentence.
+        """
+        return parse_form(
+            self._form,
+            prompt=self.query_one(PromptArea).text,
+            system=self.query_one("#field-system", Input).value,
+            max_tokens=self.query_one("#field-max", Input).value,
+            temperature=self.query_one("#field-temperature", Input).value,
+            repeats=self.query_one("#field-repeats", Input).value,
+        )
+
+    def _check(self) -> bool:
+        note = self.query_one("#field-note", Static)
+        try:
+            self.form()
+        except FormError as error:
+            note.update(f"▲ {error}")
+            note.set_class(True, "wrong")
+            return False
+        note.update("⏎ run · esc keep · ^j new line · tab next field")
+        note.set_class(False, "wrong")
+        return True
+
+    def submit(self, *, run: bool) -> None:
+        """Hand the form over; a field that is wrong keeps the editor open, with its sentence."""
+        try:
+            form = self.form()
+        except FormError as error:
+            if run:
+                self._check()
+                self.query_one(f"#{error.field}").focus()
+                return
+            form = error.kept  # leaving keeps what was right
+        self.post_message(FormSubmitted(form, run=run))
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"

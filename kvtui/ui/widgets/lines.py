@@ -1,0 +1,76 @@
+"""The base of the panes: a widget that shows rows and repaints only the rows that changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from kvtui.ui.roles import Palette
+from kvtui.ui.rows import BLANK, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+
+
+class LinesWidget(Widget):
+    """Shows what ``draw`` returns; subclasses call ``redraw`` when they have a new state."""
+
+    DEFAULT_CSS = """
+    LinesWidget { height: 1; width: 1fr; }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._rows: list[Row] = []
+        self._palette: Palette | None = None
+
+    def draw(self, width: int, height: int) -> Sequence[Row]:
+        """The rows for a content area of this size."""
+        raise NotImplementedError
+
+    def redraw(self) -> None:
+        """Draw again and repaint the rows that differ from those on the screen."""
+        width, height = self.size
+        if not width or not height:
+            return
+        new = list(self.draw(width, height))[:height]
+        old, self._rows = self._rows, new
+        first = last = -1
+        for y in range(max(len(old), len(new))):
+            if (old[y] if y < len(old) else BLANK) != (new[y] if y < len(new) else BLANK):
+                first = y if first < 0 else first
+                last = y
+        if first >= 0:
+            self.refresh(Region(0, first, width, last - first + 1))
+
+    def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002
+        """A new size is drawn whole."""
+        self.redraw()
+        self.refresh()
+
+    def notify_style_update(self) -> None:
+        """A new theme needs new colours for the same rows."""
+        super().notify_style_update()
+        self._palette = None
+
+    @property
+    def palette(self) -> Palette:
+        """The styles of the theme in use on this widget's background."""
+        if self._palette is None:
+            self._palette = Palette(self.app.theme_variables, self.background_colors[1])
+        return self._palette
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """What is shown now."""
+        return tuple(self._rows)
+
+    def render_line(self, y: int) -> Strip:
+        """One row of the content area."""
+        width = self.size.width
+        return self.palette.strip(self._rows[y] if y < len(self._rows) else BLANK, width)

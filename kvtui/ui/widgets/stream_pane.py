@@ -1,0 +1,138 @@
+"""Pane 1: figures, text, prompt; the editor and the chart take their place when asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.containers import Vertical
+
+from kvtui.text import one_line
+from kvtui.ui.rows import BLANK, Row, row, wrap
+from kvtui.ui.state import EndpointView, PromptForm
+from kvtui.ui.widgets.panes import FiguresView, PromptBar, pane_title
+from kvtui.ui.widgets.text_view import TextView
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.app import ComposeResult
+
+    from kvtui.ui.conductor import Frame
+    from kvtui.ui.widgets.chart import ChartView
+    from kvtui.ui.widgets.editor import PromptEditor
+
+
+class StreamPane(Vertical):
+    """The tokens as they arrive, and how fast."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.figures = FiguresView(id="figures")
+        self.text = TextView(id="text")
+        self.prompt = PromptBar(id="prompt")
+        self.editor: PromptEditor | None = None
+        self.chart: ChartView | None = None
+        self._endpoint = EndpointView()
+        self._titled: tuple[str, int] | None = None
+
+    def compose(self) -> ComposeResult:
+        """Figures, text, prompt."""
+        yield self.figures
+        yield self.text
+        yield self.prompt
+
+    def on_mount(self) -> None:
+        """Title and empty state are there from the first frame."""
+        self._title()
+
+    def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002
+        """The title's fill and the empty state follow the width."""
+        self._title()
+        self.text.set_placeholder(self._placeholder())
+
+    def set_endpoint(self, endpoint: EndpointView) -> None:
+        """Show which model answers."""
+        self._endpoint = endpoint
+        self.prompt.embedded = endpoint.embedded
+        self._title()
+        self.text.set_placeholder(self._placeholder())
+
+    def show_frame(self, frame: Frame) -> None:
+        """Show what is new."""
+        if frame.began:
+            self._begin(frame)
+        if frame.pieces:
+            self.text.write(frame.pieces)
+        self.text.set_streaming(frame.running)
+        self.figures.state = frame.stream
+        if self.chart is not None:
+            self.chart.show(frame.stream.series, final=not frame.running)
+
+    def _begin(self, frame: Frame) -> None:
+        if frame.began == 1:
+            self.text.clear()
+        else:
+            self.text.note(f"── run {frame.began} of {frame.stream.repeats} ──")
+
+    def _title(self) -> None:
+        parts = [self._endpoint.model or self._endpoint.label]
+        if self._endpoint.embedded and self.size.width >= 60 and self._endpoint.model:
+            parts.append("embedded")
+        key = (one_line(" · ".join(parts), 60), self.outer_size.width)
+        if key != self._titled:
+            self._titled = key
+            self.border_title = pane_title(1, "Stream", *key)
+
+    def _placeholder(self) -> list[Row]:
+        width = max(10, self.text.scrollable_content_region.width)
+        view = self._endpoint
+        if view.problem:
+            lines = wrap(view.problem, width)
+            return [BLANK, *[row((line, "warn")) for line in lines]]
+        if not view.ready:
+            what = "The embedded engine is starting." if view.embedded else "Asking the endpoint."
+            return [BLANK, row((what, "muted"))]
+        text = "Tokens appear here as they arrive."
+        return [
+            BLANK,
+            row(
+                ("⏎ ", "key"),
+                ("sends the prompt below; ", "muted"),
+                ("e ", "key"),
+                ("edits it first.", "muted"),
+            ),
+            *[row((line, "muted")) for line in wrap(text, width)],
+        ]
+
+    # --- what takes a place when asked for --------------------------------------------------------
+
+    async def open_editor(self, form: PromptForm) -> None:
+        """Edit the prompt in its place."""
+        from kvtui.ui.widgets.editor import PromptEditor
+
+        if self.editor is not None:
+            self.editor.focus_prompt()
+            return
+        self.editor = PromptEditor(form)
+        self.prompt.display = False
+        await self.mount(self.editor)
+        self.editor.focus_prompt()
+
+    async def close_editor(self) -> None:
+        """Bring the prompt line back and the focus to the text."""
+        if self.editor is not None:
+            editor, self.editor = self.editor, None
+            await editor.remove()
+            self.prompt.display = True
+            self.text.focus()
+
+    async def toggle_chart(self) -> None:
+        """Show the rate as a chart between figures and text, or take it away."""
+        from kvtui.ui.widgets.chart import ChartView
+
+        if self.chart is not None:
+            chart, self.chart = self.chart, None
+            await chart.remove()
+            return
+        self.chart = ChartView(id="chart")
+        await self.mount(self.chart, after=self.figures)
+        self.chart.show(self.figures.state.series, final=True)

@@ -1,0 +1,206 @@
+"""The streamed text: Line API, strips cached, only the tail drawn again, follows the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.cache import LRUCache
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from kvtui.ui.history import GUTTER, History, Line
+from kvtui.ui.roles import Palette
+from kvtui.ui.rows import BLANK, Row, row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from textual import events
+    from textual.selection import Selection
+
+CURSOR = "▌"
+
+_ROLE = {"content": "text", "reasoning": "reasoning", "note": "muted"}
+
+
+class TextView(ScrollView, can_focus=True):
+    """Shows a ``History``; appends are cheap however long it is."""
+
+    class Following(Message):
+        """The view began or ceased to follow the end of the text."""
+
+        def __init__(self, following: bool) -> None:
+            super().__init__()
+            self.following = following
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.history = History()
+        self.following = True
+        self.streaming = False
+        self.placeholder: Sequence[Row] = ()
+        """Shown while there is no text."""
+        self._strips: LRUCache[int, Strip] = LRUCache(512)
+        self._palette: Palette | None = None
+        self._moving = False
+
+    # --- content --------------------------------------------------------------------------------
+
+    def write(self, pieces: Iterable[tuple[str, str]]) -> None:
+        """Append ``(kind, text)`` pieces and show them, in one repaint."""
+        history = self.history
+        before, dropped = len(history), history.dropped
+        for kind, text in pieces:
+            history.append(text, kind)
+        self._changed(before, dropped)
+
+    def note(self, text: str) -> None:
+        """Append one quiet line of our own."""
+        before, dropped = len(self.history), self.history.dropped
+        self.history.note(text)
+        self._changed(before, dropped)
+
+    def clear(self) -> None:
+        """Forget the text and follow again."""
+        self.history.clear()
+        self._strips.clear()
+        self.virtual_size = Size(self.scrollable_content_region.width, 0)
+        self.follow()
+        self.refresh()
+
+    def set_streaming(self, streaming: bool) -> None:
+        """Show or hide the cursor at the end."""
+        if streaming != self.streaming:
+            self.streaming = streaming
+            self._refresh_from(max(0, len(self.history) - 1))
+
+    def set_placeholder(self, rows: Sequence[Row]) -> None:
+        """What an empty view says."""
+        if tuple(rows) != tuple(self.placeholder):
+            self.placeholder = tuple(rows)
+            if not len(self.history):
+                self.refresh()
+
+    def _changed(self, before: int, dropped: int) -> None:
+        history = self.history
+        gone = history.dropped - dropped
+        if gone:
+            # Line numbers moved; a reader who scrolled up keeps the lines he reads.
+            self._strips.clear()
+            if not self.following:
+                self._move_to(max(0, self.scroll_offset.y - gone))
+        self.virtual_size = Size(self.scrollable_content_region.width, len(history))
+        if self.following:
+            self._move_to(self.max_scroll_y)
+        self._refresh_from(max(0, before - 1 - gone))
+
+    def _refresh_from(self, line: int) -> None:
+        top = max(0, line - self.scroll_offset.y)
+        height = self.size.height - top
+        if height > 0:
+            self.refresh(Region(0, top, self.size.width, height))
+
+    # --- following ------------------------------------------------------------------------------
+
+    def follow(self) -> None:
+        """Go to the end and stay there."""
+        self._move_to(self.max_scroll_y)
+        self._set_following(True)
+
+    def _move_to(self, y: int) -> None:
+        self._moving = True
+        try:
+            self.scroll_to(y=y, animate=False, immediate=True, force=True)
+        finally:
+            self._moving = False
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Whoever scrolls up reads: the view stays put until the end is reached again."""
+        super().watch_scroll_y(old_value, new_value)
+        if not self._moving:
+            self._set_following(round(new_value) >= self.max_scroll_y)
+
+    def _set_following(self, following: bool) -> None:
+        if following != self.following:
+            self.following = following
+            self.post_message(self.Following(following))
+
+    # --- drawing --------------------------------------------------------------------------------
+
+    def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002
+        """Another width wraps the history again; the reader's place is kept in proportion."""
+        history = self.history
+        position = self.scroll_offset.y / max(1, len(history))
+        if history.rewrap(self.scrollable_content_region.width):
+            self._strips.clear()
+        self.virtual_size = Size(self.scrollable_content_region.width, len(history))
+        self._move_to(self.max_scroll_y if self.following else round(position * len(history)))
+        self.refresh()
+
+    def notify_style_update(self) -> None:
+        """A new theme needs new strips."""
+        super().notify_style_update()
+        self._palette = None
+        self._strips.clear()
+
+    @property
+    def palette(self) -> Palette:
+        """The styles of the theme in use."""
+        if self._palette is None:
+            self._palette = Palette(self.app.theme_variables, self.background_colors[1])
+        return self._palette
+
+    def render_line(self, y: int) -> Strip:
+        """One visible line."""
+        width = self.scrollable_content_region.width
+        history = self.history
+        if not len(history):
+            line = self.placeholder[y] if y < len(self.placeholder) else BLANK
+            return self.palette.strip(line, width)
+        index = self.scroll_offset.y + y
+        count = len(history)
+        if index >= count:
+            return Strip.blank(width, self.palette.base)
+        selection = self.text_selection
+        last = index == count - 1
+        if last or selection is not None:
+            return self._draw(history[index], index, width, cursor=last and self.streaming)
+        strip = self._strips.get(index)
+        if strip is None:
+            strip = self._strips[index] = self._draw(history[index], index, width)
+        return strip
+
+    def _draw(self, line: Line, index: int, width: int, *, cursor: bool = False) -> Strip:
+        parts = row(
+            (GUTTER if line.kind == "reasoning" else "", "faint"),
+            (line.text, _ROLE.get(line.kind, "text")),
+            (CURSOR if cursor else "", "accent"),
+        )
+        strip = self.palette.strip(parts, width)
+        selection = self.text_selection
+        if selection is not None and (span := selection.get_span(index)) is not None:
+            start, end = span
+            end = width if end == -1 else end
+            style = self.screen.get_component_rich_style("screen--selection")
+            before, chosen, after = strip.divide([start, max(start, end), width])[:3]
+            strip = Strip.join([before, chosen.apply_style(style), after])
+        return strip.apply_offsets(0, index)
+
+    @property
+    def allow_select(self) -> bool:
+        """Text can be marked with the mouse and copied."""
+        return True
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The marked text."""
+        history = self.history
+        lines = [history[index] for index in range(len(history))]
+        text = "\n".join((GUTTER if line.kind == "reasoning" else "") + line.text for line in lines)
+        return selection.extract(text), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:  # noqa: ARG002
+        """Marked lines look different."""
+        self._strips.clear()
+        self.refresh()

@@ -1,0 +1,268 @@
+"""A session that answers from a script, on a clock that only the test moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import SimpleNamespace
+from typing import Any
+
+from kvtui.config import Endpoint
+from kvtui.failure import Evidence, Hint, Verdict
+from kvtui.measure.figures import RunFigures, Snapshot
+from kvtui.stream.request import Request
+from kvtui.ui.conductor import Conductor
+from kvtui.ui.messages import EndpointReady, MemoryReady, SessionReady
+from kvtui.ui.opening import build_request, initial_form, load_memory
+
+WORDS = (
+    (
+        "A cache keeps what was worked out before , so that the next step only has to add to it . "
+        "When a sequence grows by one token , the keys and values of all earlier tokens are read "
+        "again , but never computed again . Without it , every step would start from the start : "
+        "twice the text , twice the work for each new word , and four times the work in all ."
+    )
+    .replace(" ,", ",")
+    .replace(" .", ".")
+    .replace(" :", ":")
+    .split()
+)
+
+GEOMETRY = {
+    "layers": 8,
+    "kv_heads": 2,
+    "n_heads": 8,
+    "head_dim": 32,
+    "context": 2048,
+    "kv_dtype": "f32",
+    "weights_dtype": "int8",
+    "weights_bytes": 6_600_000,
+    "params": 6_000_000,
+    "name": "kvtui-tiny 6M",
+}
+
+
+@dataclass(frozen=True)
+class Piece:
+    kind: str
+    text: str
+    t: float = 0.0
+    gap_s: float | None = None
+    tokens: int | None = 1
+
+
+@dataclass(frozen=True)
+class Prepared:
+    endpoint: Endpoint
+    model: str | None
+    models: tuple[str, ...] = ()
+    engine_geometry: Any = None
+    notes: tuple[str, ...] = ()
+    verdict: Verdict | None = None
+
+
+EMBEDDED = Prepared(
+    Endpoint("http://127.0.0.1:1/v1", "embedded", embedded=True),
+    "kvtui-tiny",
+    ("kvtui-tiny", "demo-auth", "demo-network"),
+    GEOMETRY,
+    ("a real model; its text is not meant to be true",),
+)
+REMOTE = Prepared(
+    Endpoint("https://gpu.example/v1", "--base-url", "sk-x", "VLLM_KEY"),
+    "meta-llama/Llama-3.1-8B-Instruct",
+    ("meta-llama/Llama-3.1-8B-Instruct", "Qwen/Qwen3-8B"),
+)
+
+
+CUT = Verdict("truncated", "max_tokens", "The answer reached max_tokens (256).")
+OK = Evidence(status=200, finish_reason="length")
+
+
+@dataclass
+class Script:
+    """What a run does: a list of (seconds, kind, text), a prompt length, an end."""
+
+    pieces: list[tuple[float, str, str]] = field(
+        default_factory=lambda: [
+            (0.045 + 0.0047 * n, "content", WORDS[n % len(WORDS)] + " ") for n in range(256)
+        ]
+    )
+    prompt_tokens: int = 38
+    first_at: float = 0.0413
+    verdict: Verdict = CUT
+    evidence: Evidence = OK
+    hints: tuple[Hint, ...] = ()
+    finish: str | None = "length"
+
+
+class Clock:
+    """Seconds that pass when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class FakeRun:
+    """A run that has done what its script says up to the clock's now."""
+
+    def __init__(self, script: Script, clock: Clock, request: Request) -> None:
+        self.script, self.clock, self.request = script, clock, request
+        self.began = clock.now
+        self.given = 0
+        self.stopped_at: float | None = None
+
+    @property
+    def elapsed(self) -> float:
+        end = self.clock.now if self.stopped_at is None else self.stopped_at
+        return end - self.began
+
+    def _arrived(self) -> int:
+        return sum(1 for t, _, _ in self.script.pieces if t <= self.elapsed)
+
+    @property
+    def done(self) -> bool:
+        if self.stopped_at is not None:
+            return True
+        last = self.script.pieces[-1][0] if self.script.pieces else self.script.first_at
+        return self.elapsed > last
+
+    def drain(self) -> Sequence[Piece]:
+        arrived = self._arrived()
+        new = self.script.pieces[self.given : arrived]
+        self.given = arrived
+        return [Piece(kind, text, t) for t, kind, text in new]
+
+    def snapshot(self) -> Snapshot:
+        n, elapsed = self._arrived(), self.elapsed
+        failed = self.script.verdict.is_failure
+        if self.done:
+            phase = "stopped" if self.stopped_at is not None else ("failed" if failed else "done")
+        elif not n:
+            phase = "prefill" if elapsed > 0.001 else "connecting"
+        else:
+            phase = "decode"
+        first = self.script.pieces[0][0] if self.script.pieces else None
+        span = None if first is None or n < 2 else self.script.pieces[n - 1][0] - first
+        rate = None if not span else (n - 1) / span
+        return Snapshot(
+            phase=phase,
+            elapsed_s=elapsed,
+            connect_ms=0.6 if elapsed > 0.001 else None,
+            prefill_ms=(min(elapsed, first or elapsed) * 1000) if elapsed > 0.001 else None,
+            decode_s=span,
+            running_tps=rate,
+            ttft_ms=None if not n or first is None else first * 1000,
+            ttfa_ms=None if not n or first is None else first * 1000,
+            tpot_ms=None if rate is None else 1000 / rate,
+            decode_tps=rate if self.done else None,
+            itl_p50_ms=None if rate is None else 4.6,
+            itl_p99_ms=None if rate is None else 7.9,
+            tokens_per_chunk=1.0 if n else None,
+            prompt_tokens=self.script.prompt_tokens if n else None,
+            cached_prompt_tokens=0 if n else None,
+            tokens=n or None,
+            token_source="continuous" if n and not self.done else ("usage" if n else "none"),
+            chunks=n,
+            finish_reason=self.script.finish if self.done and self.stopped_at is None else None,
+            loop_lag_ms=0.8 if n else None,
+        )
+
+    def tps_series(self, n: int) -> Sequence[float]:
+        arrived = self._arrived()
+        if arrived < 4:
+            return ()
+        return [190 + 30 * ((i * 7919) % 11) / 11 for i in range(min(n, arrived // 2))]
+
+    def stop(self) -> None:
+        if self.stopped_at is None and not self.done:
+            self.stopped_at = self.clock.now
+
+    def result(self) -> RunFigures:
+        s = self.snapshot()
+        stopped = self.stopped_at is not None
+        verdict = Verdict("ok", "stopped") if stopped else self.script.verdict
+        text = {
+            kind: "".join(t for _, k, t in self.script.pieces[: self.given] if k == kind)
+            for kind in ("content", "reasoning")
+        }
+        return RunFigures(
+            started_at="2026-11-29T12:00:00Z",
+            verdict=verdict,
+            evidence=self.script.evidence,
+            partial=stopped or verdict.is_failure,
+            connect_ms=s.connect_ms,
+            ttft_ms=s.ttft_ms,
+            ttfa_ms=s.ttfa_ms,
+            tpot_ms=s.tpot_ms,
+            decode_tps=s.decode_tps,
+            e2e_tps=s.decode_tps,
+            e2e_ms=s.elapsed_s * 1000,
+            server_ms=None,
+            first_token="content" if s.tokens else "none",
+            prompt_tokens=s.prompt_tokens,
+            cached_prompt_tokens=0,
+            completion_tokens=s.tokens,
+            reasoning_tokens=None,
+            estimated_tokens=None,
+            token_source="usage",
+            chunks=s.chunks,
+            finish_reason=s.finish_reason,
+            model_answered=self.request.model,
+            content=text["content"],
+            reasoning=text["reasoning"],
+            hints=self.script.hints,
+            stopped=stopped,
+        )
+
+
+class FakeSession:
+    """Starts scripted runs."""
+
+    def __init__(self, clock: Clock, *scripts: Script) -> None:
+        self.clock = clock
+        self.scripts = list(scripts) or [Script()]
+        self.started: list[FakeRun] = []
+        self.closed = False
+
+    def warm(self) -> None: ...
+
+    def prepare(self) -> Future[Any]:
+        return Future()
+
+    def start(self, request: Request, run_index: int = 0) -> FakeRun:
+        script = self.scripts[min(len(self.started), len(self.scripts) - 1)]
+        run = FakeRun(script, self.clock, request)
+        self.started.append(run)
+        return run
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def make_app(*scripts: Script, prepared: Prepared = EMBEDDED, **options: Any) -> Any:
+    """An app whose session is fake; ``app.clock`` moves it."""
+    from kvtui.ui.app import KvtuiApp
+
+    clock = Clock()
+    session = FakeSession(clock, *scripts)
+    conductor = Conductor(
+        build=build_request(options),
+        form=initial_form(options),
+        now=lambda: datetime(2026, 11, 29, 12, 4, 11),
+    )
+
+    def opener(app: KvtuiApp) -> None:
+        view, problems = load_memory(options)
+        app.main.post_message(MemoryReady(view, problems))
+        app.main.post_message(SessionReady(session))
+        app.main.post_message(EndpointReady(prepared))
+
+    app = KvtuiApp(options, conductor=conductor, opener=opener)
+    app.fake = SimpleNamespace(clock=clock, session=session)
+    return app
