@@ -1,5 +1,6 @@
 """Why a request failed: evidence in, one class and subcode with advice out. Pure, no network."""
 
+from kvtui.failure.classify import classify, hints_for
 from kvtui.failure.evidence import Evidence, ExceptionFact, KeyFacts
 from kvtui.failure.verdict import OUTCOMES, FailureClass, Hint, Verdict
 
@@ -11,4 +12,6 @@ __all__ = [
     "Hint",
     "KeyFacts",
     "Verdict",
+    "classify",
+    "hints_for",
 ]

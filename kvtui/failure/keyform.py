@@ -1,0 +1,142 @@
+"""What is wrong with a key's form. The key itself, or any part of it, is never given back."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+PLACEHOLDER = "placeholder"
+LOGIN_TOKEN = "oauth"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyForm:
+    """What may be said of a key: the fields of ``KeyFacts`` that its form decides."""
+
+    length: int
+    problem: str | None = None
+    """Completes "The key ...": ``ends with a space (character 52)``."""
+    kind: str | None = None
+    """``placeholder``, ``oauth``, or None."""
+    belongs_to: str | None = None
+    """The one provider whose keys look like this."""
+
+
+_QUOTES = "\"'`\u2018\u2019\u201c\u201d\u00ab\u00bb\u2033\u2032\uff02\uff07"
+_PASTED = re.compile(r"\s*(?:authorization\s*[:=]\s*)?(bearer|basic|token)[\s:]", re.IGNORECASE)
+_ASSIGNED = re.compile(r"\s*(?:export\s+|set\s+)?[A-Z][A-Z0-9_]*KEY\s*=")
+_VARIABLE = re.compile(r"\$\{?[A-Za-z_]\w*\}?$|%[A-Za-z_]\w*%$|\$env:\w+$|\{\{.*\}\}$")
+_PLACEHOLDERS = (
+    re.compile(r"(?:[a-z]{1,6}-)*(?:ant-|or-|proj-|v1-)*[x*.•…_-]{3,}(?:[a-z]?)$", re.IGNORECASE),
+    re.compile(r"(?:sk|key|token)?[-_ ]?x{3,}(?:[-_]?x+)*$", re.IGNORECASE),
+    re.compile(r"<.*>$|\[.*\]$"),
+    re.compile(
+        r"(?:.*[-_ ])?(?:your|insert|enter|paste|replace)[-_ ]?(?:\w+[-_ ])*"
+        r"(?:api[-_ ]?)?(?:key|token|secret)(?:[-_ ].*)?$",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?:.*[-_ ])?(?:api[-_ ]?key|token|key)[-_ ]?(?:here|goes[-_ ]here)$", re.IGNORECASE
+    ),
+    re.compile(r"(?:change[-_ ]?me|replace[-_ ]?me|todo|fill[-_ ]?me[-_ ]?in|redacted)$", re.I),
+    re.compile(r"(?:sk-)?(?:your[-_ ]|你的|您的|填写|填入|替换).*", re.IGNORECASE),
+)
+_LOGIN_TOKENS = re.compile(
+    r"sk-ant-oat|sk-ant-sid|ya29\.|gh[opsu]_|github_pat_|sess-|sess_|ory_at_|eyJ[\w-]+\.eyJ[\w-]+\."
+)
+_OWNERS = (
+    ("sk-ant-", "Anthropic"),
+    ("sk-or-", "OpenRouter"),
+    ("sk-proj-", "OpenAI"),
+    ("sk-svcacct-", "OpenAI"),
+    ("gsk_", "Groq"),
+    ("xai-", "xAI"),
+    ("AIza", "Google Gemini"),
+    ("hf_", "Hugging Face"),
+    ("nvapi-", "NVIDIA NIM"),
+    ("fw_", "Fireworks"),
+    ("csk-", "Cerebras"),
+    ("pplx-", "Perplexity"),
+    ("r8_", "Replicate"),
+)
+
+
+def inspect_key(key: str) -> KeyForm:
+    """Look at a key's form, as it was found (not stripped).
+
+    Returns:
+        Length, what is wrong with it and where (positions count from 1), its kind and its owner;
+        never a part of the key.
+    """
+    core = key.strip().strip(_QUOTES).strip()
+    owner = next((name for prefix, name in _OWNERS if core.startswith(prefix)), None)
+    kind, said = _kind(core)
+    problem = _blank(key) or (said if kind == PLACEHOLDER else None) or _shape(key) or said
+    return KeyForm(len(key), problem, kind, owner if kind is None else None)
+
+
+def _kind(core: str) -> tuple[str | None, str | None]:
+    if _VARIABLE.match(core):
+        return PLACEHOLDER, "is the name of a variable, not its value"
+    if any(pattern.match(core) for pattern in _PLACEHOLDERS):
+        return PLACEHOLDER, "is a placeholder, not a key"
+    if _LOGIN_TOKENS.match(core):
+        return LOGIN_TOKEN, "has the form of a login (OAuth) token, not of an API key"
+    return None, None
+
+
+def _blank(key: str) -> str | None:
+    if not key:
+        return "is empty"
+    return "is nothing but white space" if not key.strip() else None
+
+
+def _shape(key: str) -> str | None:
+    """The first thing about the characters that no key has, with its position."""
+    pasted = _PASTED.match(key)
+    if pasted:
+        return (
+            f'begins with "{pasted[1].capitalize()}", which belongs to the header, not to the key'
+        )
+    if _ASSIGNED.match(key):
+        return "begins with the name of a variable and an equals sign"
+    if key[0].isspace():
+        return f"begins with {_named(key[0])} (character 1)"
+    if key[-1].isspace():
+        return f"ends with {_named(key[-1])} (character {len(key.rstrip()) + 1})"
+    if key[0] in _QUOTES or key[-1] in _QUOTES:
+        place = 1 if key[0] in _QUOTES else len(key)
+        if len(key) > 1 and key[0] in _QUOTES and key[-1] in _QUOTES:
+            return f"stands in quotes (characters 1 and {len(key)})"
+        return f"{'begins' if place == 1 else 'ends'} with a quote (character {place})"
+    for place, char in enumerate(key, 1):
+        if char.isspace() or not char.isprintable() or not char.isascii():
+            return f"has {_named(char)} at character {place}"
+    return None
+
+
+_NAMES = {
+    " ": "a space",
+    "\n": "a line break",
+    "\r": "a line break",
+    "\t": "a tab",
+    "\u00a0": "a no-break space",
+    "\u200b": "a zero-width space",
+    "\ufeff": "a byte order mark",
+    "\u2026": "an ellipsis",
+}
+
+
+def _named(char: str) -> str:
+    """What a character is called, without quoting it."""
+    if char in _NAMES:
+        return _NAMES[char]
+    if char in _QUOTES:
+        return "a typographic quote"
+    category = unicodedata.category(char)
+    if category.startswith("Z"):
+        return "a space that is not ASCII"
+    if category.startswith("C"):
+        return f"a control or invisible character (U+{ord(char):04X})"
+    return "a character that is not ASCII"

@@ -1,0 +1,91 @@
+"""What is wrong with a base URL as it is written, and which others are worth a try."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+from kvtui.failure.providers import provider_of_host
+
+_ENDPOINT = re.compile(r"/(?:chat/completions|completions|responses|messages|models|embeddings)/*$")
+_DOUBLED = re.compile(r"(/v\d+(?:beta)?)(?:/v\d+(?:beta)?)+(?=/|$)")
+_VERSION = re.compile(r"/v\d+(?:beta)?(?:/openai)?$")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_COMMON = ("/v1", "/api/v1", "/api", "")
+
+
+def url_problem(base_url: str) -> str | None:
+    """Completes "The base URL ...", or None where it can be used as it is."""
+    if not base_url.strip():
+        return "is empty"
+    for place, char in enumerate(base_url, 1):
+        if char.isspace() or not char.isprintable():
+            what = "a space" if char == " " else "white space or a control character"
+            return f"has {what} at character {place}"
+    if base_url[0] in "\"'" or base_url[-1] in "\"'":
+        return "stands in quotes"
+    try:
+        parts = urlsplit(base_url)
+        port, host = parts.port, parts.hostname
+    except ValueError as error:
+        wrong_port = "port" in str(error).lower()
+        return "has a port that is no number from 0 to 65535" if wrong_port else "cannot be read"
+    if not _SCHEME.match(base_url):
+        return "has no http:// or https:// in front"
+    if parts.scheme.lower() not in ("http", "https"):
+        return f"begins with {parts.scheme[:20]}://, not with http:// or https://"
+    if not host:
+        return "names no host"
+    if port == 0:
+        return "names port 0"
+    if (
+        any(not label or len(label) > 63 for label in host.rstrip(".").split("."))
+        and ":" not in host
+    ):
+        return "has a host name that cannot exist"
+    return None
+
+
+def mended(base_url: str) -> str | None:
+    """A base URL that the one with a problem was probably meant to be, or None."""
+    text = re.sub(r"\s+", "", base_url).strip("\"'")
+    text = re.sub(r"^(https?):/*(?=[^/])", r"\1://", text, flags=re.IGNORECASE)
+    if not _SCHEME.match(text):
+        text = text.lstrip(":/")
+        local = re.match(
+            r"localhost\b|127\.|10\.|192\.168\.|0\.0\.0\.0|\[?::1|[^/.:]+(?::|/|$)", text
+        )
+        text = f"{'http' if local else 'https'}://{text}"
+    return text if text != base_url and url_problem(text) is None else None
+
+
+def path_candidates(base_url: str) -> tuple[str, ...]:
+    """Other base URLs of the same host that may be the right one, the likeliest first.
+
+    An endpoint that was pasted whole loses its end, a doubled ``/v1`` its second half, a provider
+    that is known gets its own path, and then the usual ones.
+    """
+    try:
+        parts = urlsplit(base_url.strip())
+        _ = parts.port
+    except ValueError:
+        return ()
+    if not parts.netloc:
+        return ()
+    path = parts.path.rstrip("/")
+    found: list[str] = []
+    cut = _ENDPOINT.sub("", path)
+    while cut != path and _ENDPOINT.search(cut):
+        cut = _ENDPOINT.sub("", cut)
+    single = _DOUBLED.sub(r"\1", cut)
+    if single != path:
+        found.append(single)
+    provider = provider_of_host(parts.hostname or "")
+    if provider is not None and provider.base_url and "RESOURCE" not in provider.base_url:
+        found.append(urlsplit(provider.base_url).path)
+    if not _VERSION.search(single):
+        found.append(f"{single}/v1")
+    found.extend(_COMMON)
+    clean = SplitResult(parts.scheme, parts.netloc, "", "", "")
+    urls = (urlunsplit(clean._replace(path=candidate)) for candidate in found)
+    return tuple(dict.fromkeys(url for url in urls if urlsplit(url).path != path))
