@@ -1,0 +1,133 @@
+"""One bounded GET beside the timed stream: own session, own short timeout, no redirects."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+
+from kvtui.telemetry.places import is_local
+from kvtui.telemetry.status import clean
+from kvtui.text import redact
+
+PAGE_LIMIT = 4 << 20
+"""Bytes. A larger page is not read."""
+
+_BLOCK = 64 << 10
+
+
+class Reply(NamedTuple):
+    """An answer, whatever its status. ``body`` is empty where it was too large."""
+
+    url: str
+    status: int
+    content_type: str
+    body: bytes
+    too_large: bool = False
+
+    @property
+    def text(self) -> str:
+        """The body as text; bytes that are not UTF-8 are replaced."""
+        return self.body.decode("utf-8", "replace")
+
+
+class Unreached(Exception):  # noqa: N818 - a finding, not a fault of the program
+    """No answer was had. The text is one sentence without any secret."""
+
+
+class Client:
+    """Asks one host. The key and the headers go to no other: redirects are not followed."""
+
+    def __init__(
+        self, api_key: str | None, headers: Mapping[str, str] | None, timeout_s: float
+    ) -> None:
+        self._key = api_key
+        self._secrets = (api_key, *(headers or {}).values())
+        self._timeout_s = timeout_s
+        self._headers = {
+            "Accept": "text/plain; version=0.0.4, application/json;q=0.9, */*;q=0.1",
+            "Accept-Encoding": "identity",
+            **({"Authorization": f"Bearer {api_key}"} if api_key else {}),
+        }
+        for name, value in (headers or {}).items():
+            for taken in [own for own in self._headers if own.lower() == name.lower()]:
+                del self._headers[taken]
+            self._headers[name] = value
+
+    def session(self) -> aiohttp.ClientSession:
+        """A session of its own, to be closed by the caller; it shares no pool and no cookies."""
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=2),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=self._timeout_s),
+        )
+
+    async def get(self, session: aiohttp.ClientSession, url: str) -> Reply:
+        """Get one page.
+
+        Raises:
+            Unreached: No answer: name, connection, TLS, proxy, timeout, or a broken body.
+        """
+        headers = dict(self._headers)
+        if urlsplit(url).username is not None:  # user name and password in the URL go instead
+            headers.pop("Authorization", None)
+        try:
+            async with session.get(
+                url, headers=headers, allow_redirects=False, proxy=_proxy(url)
+            ) as response:
+                body = await _bounded(response)
+                kind = response.headers.get("Content-Type", "")
+                return Reply(url, response.status, kind, body or b"", body is None)
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+            raise Unreached(self._sentence(url, error)) from None
+
+    def hide(self, text: str, limit: int = 200) -> str:
+        """A text from outside without this endpoint's secrets, on one line."""
+        return clean(redact(text[: 8 * limit], *self._secrets), limit)
+
+    def _sentence(self, url: str, error: Exception) -> str:
+        parts = urlsplit(url)
+        host = self.hide(parts.netloc.rpartition("@")[2])
+        if isinstance(error, TimeoutError | asyncio.TimeoutError):
+            return f"{host} did not answer within {self._timeout_s:g} s."
+        if isinstance(error, aiohttp.ClientConnectorDNSError):
+            return f"The name {host} cannot be resolved."
+        if isinstance(error, aiohttp.ClientProxyConnectionError | aiohttp.ClientHttpProxyError):
+            return f"The proxy in effect did not let the request to {host} pass."
+        if isinstance(error, aiohttp.ClientSSLError):
+            return f"The TLS connection to {host} failed: {self.hide(str(error))}."
+        if isinstance(error, aiohttp.ClientConnectorError):
+            reason = error.os_error.strerror or str(error.os_error)
+            if isinstance(error.os_error, ConnectionRefusedError):
+                reason = "connection refused, nothing listens there"
+            return f"{host} cannot be reached: {self.hide(reason)}."
+        if isinstance(error, ValueError) and not isinstance(error, aiohttp.ClientError):
+            return "The request cannot be made: the URL, the key or a header holds a bad character."
+        return f"{host} gave no whole answer: {self.hide(str(error) or type(error).__name__)}."
+
+
+async def _bounded(response: aiohttp.ClientResponse) -> bytes | None:
+    """The body, or None as soon as it exceeds ``PAGE_LIMIT``."""
+    blocks: list[bytes] = []
+    size = 0
+    async for block in response.content.iter_chunked(_BLOCK):
+        size += len(block)
+        if size > PAGE_LIMIT:
+            response.close()
+            return None
+        blocks.append(block)
+    return b"".join(blocks)
+
+
+def _proxy(url: str) -> str | None:
+    """The proxy of the environment for this URL; none before hosts of this machine or network."""
+    parts = urlsplit(url)
+    if is_local(url) or proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return None
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    return proxy if proxy and proxy.startswith(("http://", "https://")) else None
