@@ -24,6 +24,9 @@ COMMANDS: dict[str, _Lazy] = {
     "run": _Lazy("kvtui.commands.run", "run", "One request, or --repeat N, measured."),
     "plan": _Lazy("kvtui.commands.plan", "plan", "What fits on the card."),
     "doctor": _Lazy("kvtui.commands.doctor", "doctor", "Check an endpoint step by step."),
+    "status": _Lazy(
+        "kvtui.commands.status", "status", "What the server and the card say of themselves."
+    ),
     "serve": _Lazy(
         "kvtui.commands.serve", "serve", "The embedded engine as an OpenAI-compatible server."
     ),
