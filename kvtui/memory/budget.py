@@ -1,75 +1,28 @@
-"""The memory question and its answer: what fits on the card.
+"""The answer to a memory question: what fits on the card.
 
-A `Question` is frozen; change one field with `dataclasses.replace` and ask again. `answer` takes
-well under 10 ms. Budgets are per card, of the fullest rank, and sum exactly to what the card holds.
+`answer` takes well under 10 ms. Budgets are per card, of the fullest rank, and sum exactly to
+what the card holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kvtui.text import GIB
+
 from . import kv as _kv
-from . import precision as _precision
-from .cards import Card
-from .errors import BadValueError, UnknownNameError
-from .model import MAX_TOKENS, Model, check
-from .units import GIB, ceil_div, gib
+from . import llamacpp, overhead, roofline, sglang, vllm, weights
+from .model import MAX_TOKENS, Latent, Layer, State
+from .parallel import Parallel, rank_layers
+from .parallel import stages as split_stages
+from .precision import Precision
+from .question import ENGINES, MAX_SEQUENCES, Question, split_of, validate
+from .store import LogicalStore, Store
+from .units import ceil_div, gib
 
-ENGINES: tuple[str, ...] = ("logical", "vllm")
-
-MAX_CARDS = 65_536
-MAX_SEQUENCES = 10**9
-
-# vLLM 0.33 on an H100 with default batches (llm-d-planner PR 205): the activation peak is 0.8 to
-# 4.0 GiB by model, 1.89 for an 8B Llama; what is not torch's is 0.25 GiB on one card and 2.1 with
-# NCCL; CUDA graphs take 0.51 to 1.85 GiB, 1.04 in the mean.
-ACTIVATION_BYTES = round(1.9 * GIB)
-NON_TORCH_BYTES = GIB // 4
-NON_TORCH_NCCL_BYTES = round(2.1 * GIB)
-GRAPHS_BYTES = round(1.04 * GIB)
-OVERHEAD_BAND_BYTES = GIB
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked.
-
-    Attributes:
-        model: the model.
-        card: the card.
-        gpus: how many of them, tensor parallel.
-        engine: one of `ENGINES`. "logical" is the formula alone: no padding, no overhead, and
-            the whole card.
-        k: precision of the keys, by name; "auto" is the model's own.
-        v: precision of the values.
-        context: tokens of one sequence.
-        concurrency: sequences at once.
-        weights_bytes: size of all weights when known; else parameters × bits.
-        weights_dtype: precision of the weights where it is not the checkpoint's.
-        kv_budget_bytes: bytes for the KV cache per card, where that is set by hand.
-        utilisation: vLLM's `gpu_memory_utilization`: weights and activations come out of it.
-        activation_bytes: vLLM's activation peak; None takes a preset.
-        non_torch_bytes: CUDA context and NCCL; None takes a preset.
-        graphs_bytes: CUDA graphs; None takes a preset.
-    """
-
-    model: Model
-    card: Card
-    gpus: int = 1
-    engine: str = "logical"
-    k: str = "auto"
-    v: str = "auto"
-    context: int = 2048
-    concurrency: int = 1
-    weights_bytes: int | None = None
-    weights_dtype: str | None = None
-    kv_budget_bytes: int | None = None
-    utilisation: float = 0.92
-    activation_bytes: int | None = None
-    non_torch_bytes: int | None = None
-    graphs_bytes: int | None = None
+__all__ = ["ENGINES", "Answer", "Budget", "Question", "answer", "longest_context"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +52,18 @@ class Answer:
 
     Attributes:
         question: what was asked.
+        split: how the cards share the model.
         k: precision of the keys.
         v: precision of the values.
-        bytes_per_token: the next token's cost at this context, over all cards.
-        bytes_per_sequence: one sequence's cost at this context, over all cards.
-        constant_bytes_per_sequence: what of it does not grow with the context.
+        bytes_per_token: the next token's cost at this context, over all cards that hold it.
+        bytes_per_sequence: one sequence's cost at this context, over all cards that hold it.
+        constant_bytes_per_sequence: what of it is not context × bytes_per_token.
         total_bytes: the cost of all sequences, over all cards.
         per_gpu_bytes_per_token: the same four on the fullest card.
         per_gpu_bytes_per_sequence: see above.
         per_gpu_constant_bytes_per_sequence: see above.
         per_gpu_total_bytes: see above.
-        weights_bytes: weights over all cards; None when the parameters are unknown.
+        weights_bytes: all weights once; None when the parameters are unknown.
         budget: the fullest card's budget.
         fits: the sequences asked for fit.
         max_context: the longest context at this concurrency that memory allows; the model's own
@@ -117,12 +71,17 @@ class Answer:
         max_concurrency: the most sequences at this context.
         concurrency_ratio: how many times one sequence fits (vLLM's "maximum concurrency").
         formula: the KV formula with its numbers.
+        overhead_formula: the budget's terms with their numbers.
+        weights_formula: how the weights' size was found.
+        bounds: decode's upper bound by bandwidth for some batch sizes; empty when unknown.
+        details: the engine's own figures (blocks, groups, cells).
         notes: what a reader should know, one sentence each.
     """
 
     question: Question
-    k: _precision.Precision
-    v: _precision.Precision
+    split: Parallel
+    k: Precision
+    v: Precision
     bytes_per_token: int
     bytes_per_sequence: int
     constant_bytes_per_sequence: int
@@ -138,7 +97,11 @@ class Answer:
     max_concurrency: int
     concurrency_ratio: float
     formula: str
+    overhead_formula: str
+    weights_formula: str
+    bounds: tuple[roofline.Bound, ...]
     notes: tuple[str, ...]
+    details: dict[str, Any] = field(default_factory=dict, hash=False)
 
     def to_json(self) -> dict[str, Any]:
         """The document that `kvtui plan --json` prints (schema kvtui.plan/1)."""
@@ -148,6 +111,8 @@ class Answer:
             "model": question.model.name,
             "engine": question.engine,
             "kv": {
+                "k_dtype": self.k.name,
+                "v_dtype": self.v.name,
                 "bytes_per_token": self.bytes_per_token,
                 "bytes_per_sequence": self.bytes_per_sequence,
                 "constant_bytes_per_sequence": self.constant_bytes_per_sequence,
@@ -159,24 +124,36 @@ class Answer:
                     "total_bytes": self.per_gpu_total_bytes,
                 },
             },
+            "context": question.context,
+            "concurrency": question.concurrency,
             "weights_bytes": self.weights_bytes,
             "gpu": {
                 "name": card.name,
                 "memory_bytes": card.memory_bytes,
                 "usable_total_bytes": card.usable_total_bytes,
-                "count": question.gpus,
+                "usable_source": card.usable_source or None,
+                "count": self.split.cards,
             },
             "budget": {
                 "weights_bytes": budget.weights_bytes,
                 "overhead_bytes": budget.overhead_bytes,
                 "kv_bytes": budget.kv_bytes,
                 "outside_bytes": budget.outside_bytes,
+                "overhead_low_bytes": budget.overhead_low_bytes,
+                "overhead_high_bytes": budget.overhead_high_bytes,
             },
             "fits": self.fits,
             "max_context": self.max_context,
             "max_concurrency": self.max_concurrency,
             "concurrency_ratio": self.concurrency_ratio,
+            "decode_upper_bound": [
+                {"batch": bound.batch, "tokens_per_s": round(bound.tokens_per_s, 1)}
+                for bound in self.bounds
+            ],
             "formula": self.formula,
+            "overhead_formula": self.overhead_formula,
+            "weights_formula": self.weights_formula,
+            "details": self.details,
             "notes": list(self.notes),
         }
 
@@ -187,59 +164,180 @@ def answer(question: Question) -> Answer:
     Raises:
         BadValueError: a number that makes no sense; names the field.
         UnknownNameError: an unknown engine or precision.
-        PlanError: a precision that this cache cannot have.
+        PlanError: a precision or a split that this cache cannot have.
     """
-    _validate(question)
-    model, gpus = question.model, question.gpus
-    k, v = _kv.resolve(model, question.k), _kv.resolve(model, question.v)
-    ranked = _rank(model, gpus)
+    validate(question)
+    split = split_of(question)
+    k, v = _precisions(question)
+    layers = question.model.layers
+    if question.spec_tokens and question.engine != "llamacpp":
+        layers = (*layers, *question.model.draft_layers)
+    whole = split_stages(layers, _with_draft(split, len(layers), question))
+    ranked = [rank_layers(stage, split.tp) for stage in whole]
+    stores = _stores(question, ranked, k, v, split)
+    terms = overhead.of(question, split)
+    weighed = weights.weigh(
+        question.model,
+        question.weights_dtype,
+        question.weights_bytes,
+        question.extra_weights_bytes,
+    )
+    held = weights.on_ranks(weighed, split, [len(stage) for stage in whole])
+    budgets = [_budget(question, terms, size) for size in held]
+    context, sequences = question.context, ceil_div(question.concurrency, split.dp)
+    ratios = [
+        store.ratio(budget.kv_bytes, context) for store, budget in zip(stores, budgets, strict=True)
+    ]
+    fullest = min(range(len(stores)), key=lambda n: (ratios[n], budgets[n].kv_bytes))
+    store, budget = stores[fullest], budgets[fullest]
 
-    def per_rank(context: int) -> int:
-        return _kv.bytes_per_sequence(ranked, k, v, context)
+    def fit(tokens: int, many: int) -> bool:
+        return all(
+            one.total_bytes(tokens, many) <= own.kv_bytes
+            for one, own in zip(stores, budgets, strict=True)
+        )
 
-    sequence = per_rank(question.context)
-    token = _kv.bytes_per_token(ranked, k, v, question.context)
-    total = question.concurrency * sequence
-    weights = weights_bytes(question)
-    budget = _budget(question, 0 if weights is None else ceil_div(weights, gpus))
-    available = budget.kv_bytes
-    notes = _notes(question, k, v, weights, budget)
+    # One sequence lives on one replica, on all cards of all its stages.
+    per_stage = split.ranks_per_stage
+    token = sum(one.token_bytes(context) for one in stores) * per_stage
+    sequence = sum(one.sequence_bytes(context) for one in stores) * per_stage
+    totals = [_total(question, one, sequences) for one in stores]
+    mine, mine_token = store.sequence_bytes(context), store.token_bytes(context)
+    most = min(largest(lambda many: fit(context, many), MAX_SEQUENCES), MAX_SEQUENCES) * split.dp
+    if question.max_num_seqs is not None and question.engine == "vllm":
+        most = min(most, question.max_num_seqs * split.dp)
     return Answer(
         question=question,
+        split=split,
         k=k,
         v=v,
-        bytes_per_token=gpus * token,
-        bytes_per_sequence=gpus * sequence,
-        constant_bytes_per_sequence=gpus * (sequence - question.context * token),
-        total_bytes=gpus * total,
-        per_gpu_bytes_per_token=token,
-        per_gpu_bytes_per_sequence=sequence,
-        per_gpu_constant_bytes_per_sequence=sequence - question.context * token,
-        per_gpu_total_bytes=total,
-        weights_bytes=weights,
+        bytes_per_token=token,
+        bytes_per_sequence=sequence,
+        constant_bytes_per_sequence=sequence - context * token,
+        total_bytes=sum(totals) * per_stage * split.dp
+        if question.concurrency % split.dp == 0
+        else sequence * question.concurrency,
+        per_gpu_bytes_per_token=mine_token,
+        per_gpu_bytes_per_sequence=mine,
+        per_gpu_constant_bytes_per_sequence=mine - context * mine_token,
+        per_gpu_total_bytes=totals[fullest],
+        weights_bytes=None if weighed is None else weighed.total,
         budget=budget,
-        fits=0 <= total <= available,
+        fits=all(total <= own.kv_bytes for total, own in zip(totals, budgets, strict=True)),
         max_context=longest_context(
-            lambda context: question.concurrency * per_rank(context) <= available,
-            unbounded=model.max_context or question.context,
+            lambda tokens: fit(tokens, sequences),
+            unbounded=question.model.max_context or context,
         ),
-        max_concurrency=max(available, 0) // sequence if sequence else MAX_SEQUENCES,
-        concurrency_ratio=max(available, 0) / sequence if sequence else float(MAX_SEQUENCES),
-        formula=_kv.formula(model, k, v, question.context, question.concurrency),
-        notes=tuple(notes),
+        max_concurrency=most,
+        concurrency_ratio=min(ratios[fullest] * split.dp, float(MAX_SEQUENCES)),
+        formula=_formula(question, store, k, v, budget, sequences),
+        overhead_formula=terms.how,
+        weights_formula="unknown" if weighed is None else weighed.how,
+        bounds=roofline.bounds(
+            question.model,
+            weighed,
+            k,
+            v,
+            context,
+            _bandwidth(question, split),
+        ),
+        details=store.details(budget.kv_bytes, context, sequences),
+        notes=(*terms.notes, *_notes(question, split, k, v, weighed, budget)),
     )
 
 
-def weights_bytes(question: Question) -> int | None:
-    """Bytes of all weights: as given, as measured, or parameters × bits; None when unknown."""
+def _precisions(question: Question) -> tuple[Precision, Precision]:
+    own = "fp16" if question.engine == "llamacpp" else "auto"
+    names = [
+        own if name.strip().casefold() == "auto" else name for name in (question.k, question.v)
+    ]
+    k, v = (_kv.resolve(question.model, name) for name in names)
+    if question.engine == "llamacpp":
+        llamacpp.check_blocks(question.model, k, v)
+    return k, v
+
+
+def _with_draft(split: Parallel, layers: int, question: Question) -> Parallel:
+    """A partition given for the model's layers, the draft layers on the last stage."""
+    own = len(question.model.layers)
+    if split.partition is None or layers == own:
+        return split
+    *first, last = split.partition
+    return replace(split, partition=(*first, last + layers - own))
+
+
+def _stores(
+    question: Question,
+    ranked: Sequence[Sequence[Layer]],
+    k: Precision,
+    v: Precision,
+    split: Parallel,
+) -> Sequence[Store]:
     model = question.model
-    if question.weights_bytes is not None:
-        return question.weights_bytes
-    if question.weights_dtype is None and model.weights_bytes is not None:
-        return model.weights_bytes
-    if model.params is None:
-        return None
-    return _precision.parse(question.weights_dtype or model.weights_dtype).bytes(model.params)
+    if question.engine == "vllm":
+        settings = vllm.Settings(
+            block_tokens=question.block_size,
+            in_flight_tokens=in_flight_tokens(question, split),
+            prefix_caching=question.prefix_caching,
+            spec_tokens=question.spec_tokens,
+            cp=split.cp,
+        )
+        return vllm.build(model, ranked, k, v, settings)
+    if question.engine == "llamacpp":
+        cells = llamacpp.Settings(question.ubatch, question.swa_full, question.kv_unified)
+        return [llamacpp.LlamaCppStore(model, layers, k, v, cells) for layers in ranked]
+    if question.engine == "sglang":
+        return [sglang.SglangStore(model, layers, k, v) for layers in ranked]
+    return [LogicalStore(model, layers, k, v, split.cp) for layers in ranked]
+
+
+def in_flight_tokens(question: Question, split: Parallel) -> int:
+    """Tokens scheduled and not yet settled, which vLLM's windows reserve for.
+
+    A batch for each pipeline stage, and one more with asynchronous scheduling (vLLM 0.33
+    `config/vllm.py` max_concurrent_batches, max_in_flight_tokens).
+    """
+    batches = split.pp + question.async_scheduling
+    return batches * (question.max_num_batched_tokens or batched_tokens(question))
+
+
+def batched_tokens(question: Question) -> int:
+    """VLLM's default `max_num_batched_tokens` when serving (`engine/arg_utils.py`).
+
+    16,384 on a card of 160 GiB or more, 8,192 from 70 GiB on but for the A100, else 2,048.
+    """
+    memory = question.card.engine_total_bytes
+    if memory >= 160 * GIB:
+        return 16_384
+    if memory >= 70 * GIB and "a100" not in question.card.name.casefold():
+        return 8_192
+    return 2_048
+
+
+def _total(question: Question, store: Store, sequences: int) -> int:
+    if question.n_ctx is not None and isinstance(store, llamacpp.LlamaCppStore):
+        return sum(store.parts(question.n_ctx, sequences))
+    return store.total_bytes(question.context, sequences)
+
+
+def _budget(question: Question, terms: overhead.Overhead, held: int) -> Budget:
+    kv_bytes = terms.available - held - terms.overhead
+    if question.kv_budget_bytes is not None:
+        kv_bytes = question.kv_budget_bytes
+    return Budget(
+        weights_bytes=held,
+        overhead_bytes=terms.overhead,
+        kv_bytes=kv_bytes,
+        outside_bytes=question.card.memory_bytes - held - terms.overhead - kv_bytes,
+        overhead_low_bytes=max(terms.overhead - terms.band, 0),
+        overhead_high_bytes=terms.overhead + terms.band,
+    )
+
+
+def _bandwidth(question: Question, split: Parallel) -> int | None:
+    """Bytes per second of the cards that read for one step together; stages take turns."""
+    one = question.card.bandwidth_bytes_per_s
+    return None if one is None else one * split.tp
 
 
 def longest_context(fits: Callable[[int], bool], unbounded: int) -> int:
@@ -249,13 +347,19 @@ def longest_context(fits: Callable[[int], bool], unbounded: int) -> int:
         fits: whether a context of that many tokens fits.
         unbounded: the answer where memory sets no limit.
     """
+    found = largest(fits, MAX_TOKENS)
+    return unbounded if found >= MAX_TOKENS else found
+
+
+def largest(fits: Callable[[int], bool], limit: int) -> int:
+    """The largest number up to `limit` for which a monotone `fits` holds, 0 if none."""
     if not fits(1):
         return 0
     low, high = 1, 2
     while fits(high):
+        if high >= limit:
+            return limit
         low, high = high, high * 2
-        if high > MAX_TOKENS:
-            return unbounded
     while high - low > 1:
         middle = (low + high) // 2
         if fits(middle):
@@ -265,91 +369,58 @@ def longest_context(fits: Callable[[int], bool], unbounded: int) -> int:
     return low
 
 
-def requested_bytes(total: int, utilisation: float) -> int:
-    """What vLLM asks of a card: ceil(total × utilisation), in decimal arithmetic."""
-    from fractions import Fraction
-
-    share = Fraction(str(utilisation))
-    return ceil_div(total * share.numerator, share.denominator)
-
-
-def _rank(model: Model, gpus: int) -> Model:
-    """The model as one tensor parallel rank stores it: heads divided, replicated when too few."""
-    if gpus == 1:
-        return model
-    from dataclasses import replace
-
-    from .model import Attention, Cross, State
-
-    def share(cache: Any) -> Any:
-        if isinstance(cache, Attention | Cross):
-            return replace(cache, kv_heads=max(1, cache.kv_heads // gpus))
-        if isinstance(cache, State):
-            return replace(
-                cache,
-                channels=ceil_div(cache.channels, gpus),
-                elements=ceil_div(cache.elements, gpus),
-            )
-        return cache
-
-    return replace(
-        model, layers=tuple(tuple(share(cache) for cache in layer) for layer in model.layers)
-    )
-
-
-def _budget(question: Question, weights: int) -> Budget:
-    card = question.card
-    memory = card.memory_bytes
-    if question.engine == "vllm":
-        requested = requested_bytes(card.engine_total_bytes, question.utilisation)
-        terms = (
-            (question.activation_bytes, ACTIVATION_BYTES),
-            (
-                question.non_torch_bytes,
-                NON_TORCH_BYTES if question.gpus == 1 else NON_TORCH_NCCL_BYTES,
-            ),
-            (question.graphs_bytes, GRAPHS_BYTES),
-        )
-        overhead = sum(preset if given is None else given for given, preset in terms)
-        band = OVERHEAD_BAND_BYTES if question.activation_bytes is None else 0
-    else:
-        requested, overhead, band = memory, 0, 0
-    kv_bytes = requested - weights - overhead
-    if question.kv_budget_bytes is not None:
-        kv_bytes = question.kv_budget_bytes
-    return Budget(
-        weights_bytes=weights,
-        overhead_bytes=overhead,
-        kv_bytes=kv_bytes,
-        outside_bytes=memory - weights - overhead - kv_bytes,
-        overhead_low_bytes=max(overhead - band, 0),
-        overhead_high_bytes=overhead + band,
-    )
+def _formula(
+    question: Question,
+    store: Store,
+    k: Precision,
+    v: Precision,
+    budget: Budget,
+    sequences: int,
+) -> str:
+    context = question.context
+    if isinstance(store, vllm.VllmStore):
+        return store.formula(context, sequences, budget.kv_bytes)
+    if isinstance(store, llamacpp.LlamaCppStore):
+        return store.formula(question.n_ctx or context * sequences, sequences)
+    if isinstance(store, sglang.SglangStore):
+        return store.formula(context, sequences)
+    return _kv.formula(question.model, k, v, context, question.concurrency)
 
 
 def _notes(
     question: Question,
-    k: _precision.Precision,
-    v: _precision.Precision,
-    weights: int | None,
+    split: Parallel,
+    k: Precision,
+    v: Precision,
+    weighed: weights.Weights | None,
     budget: Budget,
 ) -> list[str]:
     model, card, notes = question.model, question.card, []
-    if weights is None:
+    if weighed is None:
         notes.append(f"{model.name}: parameters unknown, so no weights are counted")
     if budget.kv_bytes < 0:
-        notes.append(f"weights and overhead alone miss {gib(-budget.kv_bytes)} on this card")
+        notes.append(f"weights and overhead alone exceed the card by {gib(-budget.kv_bytes)}")
     elif budget.outside_bytes < 0:
         notes.append(f"the parts exceed the card by {gib(-budget.outside_bytes)}")
     if model.max_context is not None and question.context > model.max_context:
         notes.append(f"{model.name} itself takes {model.max_context:,} tokens at most")
-    if question.engine == "vllm" and card.usable_total_bytes is not None:
+    if question.engine != "logical" and card.usable_total_bytes is not None:
         notes.append(
             f"the driver shows an engine {gib(card.usable_total_bytes)} of {card.name}'s "
-            f"{gib(card.memory_bytes)}"
+            f"{gib(card.memory_bytes)} ({card.usable_source})"
         )
     if question.engine == "logical":
         notes.append("the formula alone: no engine's padding, overhead or reserve is counted")
+    caches = [cache for cache, _ in model.groups]
+    if split.tp > 1:
+        if any(isinstance(cache, Latent) for cache in caches):
+            notes.append(f"MLA has no heads to share: each of {split.tp} ranks holds all of it")
+        heads = model.kv_heads
+        if heads is not None and heads < split.tp:
+            notes.append(f"{heads} KV heads on {split.tp} ranks: each is stored more than once")
+    if any(isinstance(cache, State) and cache.dtype == "auto" for cache in caches):
+        as_what = "the model's precision" if question.engine == "vllm" else "f32"
+        notes.append(f"the recurrent state's precision is not given: {as_what} is counted")
     notes.extend(
         f"{precision.name}: {precision.note}"
         for precision in dict.fromkeys((k, v))
@@ -358,26 +429,3 @@ def _notes(
     if not model.verified:
         notes.append(f"{model.name}'s geometry is {model.source}")
     return notes
-
-
-def _validate(question: Question) -> None:
-    if question.engine not in ENGINES:
-        raise UnknownNameError(
-            "engine", question.engine, ENGINES, listing="known: " + " ".join(ENGINES)
-        )
-    check("gpus", question.gpus, MAX_CARDS)
-    check("context", question.context, MAX_TOKENS)
-    check("concurrency", question.concurrency, MAX_SEQUENCES)
-    share = question.utilisation
-    if not 0 < share <= 1:
-        raise BadValueError("utilisation", f"must be above 0 and at most 1, not {share}")
-    for field in (
-        "weights_bytes",
-        "kv_budget_bytes",
-        "activation_bytes",
-        "non_torch_bytes",
-        "graphs_bytes",
-    ):
-        value = getattr(question, field)
-        if value is not None:
-            check(field, value, 1 << 60, least=0)

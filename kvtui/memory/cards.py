@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from kvtui.text import GIB, MIB
+
 from .errors import AmbiguousNameError, PlanError, UnknownNameError
 from .names import tokens
 from .tables import read_table, wrong_key
-from .units import GIB, MIB
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from kvtui.text import GIB
+
 from . import precision
 from .errors import AmbiguousNameError, PlanError, UnknownNameError
 from .model import Attention, Cache, Experts, Latent, Layer, Model, Shared, State
 from .names import tokens
 from .tables import read_table, wrong_key
-from .units import GIB
 
 # Words that name a publisher, a tuning or a packaging, never a geometry.
 _MAKERS = ("meta", "nvidia", "c4ai")
@@ -92,6 +93,7 @@ def find(name: str) -> Model:
     found = exact.get(wanted) or stripped.get(key)
     if found is None:
         found = next((model for model in catalogue() if key in map(tokens, model.asked_as)), None)
+        found = found or _without_active(key)
         if found is None and key:
             fitting = [
                 model.id
@@ -108,6 +110,17 @@ def find(name: str) -> Model:
         ]
         raise UnknownNameError("model", name, known, listing="kvtui models lists them")
     return found
+
+
+def _without_active(key: tuple[str, ...]) -> Model | None:
+    """A mixture of experts asked for without its active size: Qwen3-Next-80B for …-80B-A3B."""
+    fitting = []
+    for model in catalogue():
+        words = tokens(model.id)
+        rest = words[len(key) :]
+        if words[: len(key)] == key and len(rest) == 3 and rest[0] == "a" and rest[2] == "b":
+            fitting.append(model)
+    return fitting[0] if key and len(fitting) == 1 else None
 
 
 def match(endpoint_model_id: str) -> Match | None:

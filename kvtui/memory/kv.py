@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from kvtui.text import count
+
 from . import precision as _precision
 from .errors import PlanError
 from .model import Attention, Cache, Cross, Latent, Model, Shared, State
 from .precision import Precision
-from .units import ceil_div, count, gib
+from .units import ceil_div, gib
 
 Named: TypeAlias = Precision | str
 
@@ -79,7 +81,12 @@ def state_bytes(cache: State, model: Model) -> int:
     where the source says nothing else).
     """
     conv = _precision.parse(model.kv_dtype).bytes(cache.columns * cache.channels)
-    return conv + _precision.parse(cache.dtype).bytes(cache.elements)
+    return conv + state_precision(cache).bytes(cache.elements)
+
+
+def state_precision(cache: State) -> Precision:
+    """A recurrent state's precision: as said, else f32 as transformers and llama.cpp keep it."""
+    return _precision.parse("f32" if cache.dtype == "auto" else cache.dtype)
 
 
 def stored_tokens(cache: Cache, context: int) -> int:
@@ -95,6 +102,16 @@ def stored_tokens(cache: Cache, context: int) -> int:
     if isinstance(cache, Cross):
         return cache.tokens
     return 0
+
+
+def is_local(cache: Cache) -> bool:
+    """Whether it keeps a window or a chunk only."""
+    return isinstance(cache, Attention) and (cache.window is not None or cache.chunk is not None)
+
+
+def is_growing(cache: Cache) -> bool:
+    """Whether it keeps every token."""
+    return isinstance(cache, Latent) or (isinstance(cache, Attention) and not is_local(cache))
 
 
 def bytes_per_sequence(model: Model, k: Named, v: Named, context: int) -> int:
@@ -156,7 +173,7 @@ def _term(cache: Cache, layers: int, model: Model, k: Precision, v: Precision, c
     if isinstance(cache, Shared):
         return ""
     if isinstance(cache, State):
-        dtype = _precision.parse(cache.dtype)
+        dtype = state_precision(cache)
         conv = _precision.parse(model.kv_dtype)
         state = f"{count(cache.elements)} × {dtype.label}"
         if cache.columns * cache.channels:

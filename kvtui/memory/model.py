@@ -68,7 +68,8 @@ class State:
         columns: past inputs that the convolution keeps (d_conv − 1), 0 without one.
         channels: width of the convolution.
         elements: elements of the recurrent state.
-        dtype: precision of the recurrent state.
+        dtype: precision of the recurrent state; "auto" where the source does not say, which
+            transformers and llama.cpp read as f32 and vLLM as the model's precision.
         groups: B/C groups of Mamba 2 (padded up to the tensor parallel size); 0 elsewhere.
         group_channels: convolution channels of one such group.
     """
@@ -77,7 +78,7 @@ class State:
     columns: int
     channels: int
     elements: int
-    dtype: str = "f32"
+    dtype: str = "auto"
     groups: int = 0
     group_channels: int = 0
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-KIB = 1 << 10
-MIB = 1 << 20
-GIB = 1 << 30
+from kvtui.text import GIB, KIB, MIB
 
 
 def gib(size: int) -> str:
@@ -24,11 +22,6 @@ def gib(size: int) -> str:
     if size >= 10 * KIB:
         return f"{size / KIB:.1f} KiB"
     return f"{size:,} B"
-
-
-def count(number: int) -> str:
-    """An integer with grouped digits."""
-    return f"{number:,}"
 
 
 def ceil_div(a: int, b: int) -> int:

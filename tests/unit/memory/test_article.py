@@ -1,7 +1,7 @@
 """The article's figures, by hand: bytes are 2 × layers × tokens × KV heads × 128 × 2."""
 
 from kvtui.memory import budget, cards, catalogue, kv, model
-from kvtui.memory.units import GIB
+from kvtui.text import GIB
 
 
 def test_llama_7b_fp16_at_2048_tokens_is_one_gib():

@@ -8,7 +8,7 @@ import pytest
 
 from kvtui.memory import cards, catalogue
 from kvtui.memory.errors import AmbiguousNameError, UnknownNameError
-from kvtui.memory.units import GIB, MIB
+from kvtui.text import GIB, MIB
 
 
 @pytest.mark.parametrize(
