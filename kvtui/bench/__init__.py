@@ -1,0 +1,1 @@
+"""Requests run, one or many: the session, workloads, records."""

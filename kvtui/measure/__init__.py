@@ -1,0 +1,1 @@
+"""Events into figures, by the definitions of the design."""

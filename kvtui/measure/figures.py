@@ -15,9 +15,7 @@ from kvtui.failure import Evidence, Hint, Verdict
 LivePhase: TypeAlias = Literal[
     "idle", "connecting", "sending", "prefill", "decode", "done", "stopped", "failed"
 ]
-TokenSource: TypeAlias = Literal[
-    "usage", "continuous", "token_ids", "timings", "estimate", "none"
-]
+TokenSource: TypeAlias = Literal["usage", "continuous", "token_ids", "timings", "estimate", "none"]
 FirstToken: TypeAlias = Literal["content", "reasoning", "tool_call", "refusal", "usage", "none"]
 
 

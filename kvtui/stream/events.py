@@ -4,14 +4,19 @@ The reader (``kvtui.stream``) makes them, the meter (``kvtui.measure``) consumes
 ``time.perf_counter()`` seconds (monotonic), stamped when the bytes were read from the transport:
 every event that came out of one read carries the same ``t``.
 
+Events come in batches, one batch a read, to a ``Sink``.
+
 Texts are as the server sent them (decoded with ``errors="replace"``); whoever draws or prints them
 sanitises them first (``kvtui.text.sanitise``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from kvtui.failure import Evidence
 
@@ -45,25 +50,41 @@ class Headers:
     """The server's own time from its headers (``openai-processing-ms`` and the like)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """A non-empty piece of text. ``tokens`` where the wire itself counts it (token ids), else None."""
+class Delta(msgspec.Struct, frozen=True, gc=False):
+    """A non-empty piece of text. ``tokens`` where the wire itself counts it (token ids), else None.
+
+    A msgspec struct, as are the other frequent events: making one costs a tenth of a dataclass.
+    """
 
     t: float
     kind: DeltaKind
     text: str
     tokens: int | None = None
+    choice: int = 0
+    """Which of several answers (``n`` > 1) it belongs to; only the first one's text is shown."""
+    joined: bool = False
+    """It came in the same data event as the delta before it, so it is no chunk of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Role:
+class Replaced(msgspec.Struct, frozen=True, gc=False):
+    """The server turned out to repeat all text in every delta: the text so far is ``text``.
+
+    Deltas that follow hold only what is new again.
+    """
+
+    t: float
+    kind: DeltaKind
+    text: str
+    joined: bool = False
+
+
+class Role(msgspec.Struct, frozen=True, gc=False):
     """A chunk that carries no token: role only, empty content, or no choices and no usage."""
 
     t: float
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True, gc=False):
     """Token counts the server gave; None where it gave none. Cumulative, never to be summed."""
 
     t: float
@@ -72,11 +93,10 @@ class Usage:
     reasoning_tokens: int | None = None
     cached_prompt_tokens: int | None = None
     continuous: bool = False
-    """True when it rode on a chunk with text, i.e. before the stream's end."""
+    """True when it rode on a chunk before the stream's end (one with choices, but no finish)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timings:
+class Timings(msgspec.Struct, frozen=True, gc=False):
     """llama.cpp's own timings object: a token count and the server's speeds."""
 
     t: float
@@ -87,8 +107,7 @@ class Timings:
     cache_n: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PromptProgress:
+class PromptProgress(msgspec.Struct, frozen=True, gc=False):
     """Prefill progress where the server reports it (llama.cpp ``return_progress``)."""
 
     t: float
@@ -113,8 +132,7 @@ class ModelName:
     model: str
 
 
-@dataclass(frozen=True, slots=True)
-class KeepAlive:
+class KeepAlive(msgspec.Struct, frozen=True, gc=False):
     """A comment or ping: bytes, but no life."""
 
     t: float
@@ -124,8 +142,8 @@ class KeepAlive:
 class Ended:
     """The one last event of every request, whatever happened.
 
-    ``evidence`` holds all that is known for ``kvtui.failure.classify``; ``stopped`` is True when the
-    user stopped the request; ``streamed`` is False when the answer came whole.
+    ``evidence`` holds all that is known for ``kvtui.failure.classify``; ``stopped`` is True when
+    the user stopped the request; ``streamed`` is False when the answer came whole.
     """
 
     t: float
@@ -141,6 +159,7 @@ Event: TypeAlias = (
     | Sent
     | Headers
     | Delta
+    | Replaced
     | Role
     | Usage
     | Timings
@@ -150,3 +169,6 @@ Event: TypeAlias = (
     | KeepAlive
     | Ended
 )
+
+Sink: TypeAlias = Callable[[Sequence[Event]], None]
+"""Takes the events of one read, on the thread that read them; it must not block."""

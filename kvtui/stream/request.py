@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -41,3 +41,21 @@ class Request:
     extra_body: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     extra_headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     timeouts: Timeouts = Timeouts()
+
+
+def with_prefix(request: Request, prefix: str) -> Request:
+    """``request`` with ``prefix`` before its first text, where a prefix cache would begin to match.
+
+    That is the system text where there is one, else the prompt; of ``messages`` the first.
+    """
+    if request.messages:
+        first, *rest = request.messages
+        content = first.get("content")
+        if isinstance(content, str):
+            content = prefix + content
+        elif isinstance(content, list):
+            content = [{"type": "text", "text": prefix}, *content]
+        return replace(request, messages=({**first, "content": content}, *rest))
+    if request.system:
+        return replace(request, system=prefix + request.system)
+    return replace(request, prompt=prefix + request.prompt)

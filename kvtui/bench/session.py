@@ -1,0 +1,382 @@
+"""The one way in to requests: for the screen and for the commands.
+
+A session owns a thread with an event loop of its own. openai is imported there, bytes are read and
+stamped there, so that drawing the screen disturbs neither.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kvtui.config import Endpoint, Settings, load_settings, resolve_endpoint
+from kvtui.failure import Evidence, Verdict
+from kvtui.measure.figures import RunFigures, Snapshot
+from kvtui.measure.meter import Meter, Piece
+from kvtui.measure.rate import Sample
+from kvtui.stream.lag import LagWatch
+from kvtui.stream.quirks import Quirks
+from kvtui.stream.request import Request, Timeouts, with_prefix
+
+if TYPE_CHECKING:
+    from kvtui.engine.child import EngineChild, EngineGeometry
+    from kvtui.stream.client import Clients
+    from kvtui.stream.exchange import Exchange
+
+_T = TypeVar("_T")
+_SWITCH_S = 0.0005
+"""How long another thread may hold the interpreter while a stream is read and stamped."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Which endpoint a session talks to, as flags and settings say."""
+
+    base_url: str | None = None
+    model: str | None = None
+    api_key_env: str | None = None
+    profile: str | None = None
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    threads: int = 1
+    """BLAS threads of the embedded engine."""
+    max_num_seqs: int = 4
+    """Sequences the embedded engine decodes at once."""
+    settings: Settings | None = None
+    """The configuration file's content; None: it is read."""
+    timeouts: Timeouts = field(default_factory=Timeouts)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What there is to talk to. ``verdict`` is set where it cannot be used."""
+
+    endpoint: Endpoint
+    model: str | None
+    """The model that is asked: the one named, the only one listed, the engine's; else None."""
+    models: tuple[str, ...] = ()
+    """What the server listed; empty where it was not asked."""
+    engine_geometry: EngineGeometry | None = None
+    notes: tuple[str, ...] = ()
+    verdict: Verdict | None = None
+    evidence: Evidence | None = None
+    context: int | None = None
+    """Tokens one sequence may have, where the server says so."""
+    engine_pid: int | None = None
+
+
+class Run:
+    """One request under way; every method may be called from any thread."""
+
+    def __init__(self, meter: Meter, loop: asyncio.AbstractEventLoop) -> None:
+        self._meter = meter
+        self._loop = loop
+        self._exchange: Exchange | None = None
+        self._stopped = False
+        self._future: Future[RunFigures] = Future()
+        self.done = threading.Event()
+        self.notes: tuple[str, ...] = ()
+        """What was changed on the way; complete when it is done."""
+        self.base_url = ""
+        """The base URL in use when it is done."""
+
+    def snapshot(self) -> Snapshot:
+        """The state now."""
+        return self._meter.snapshot()
+
+    def drain(self) -> list[Piece]:
+        """The text since the last call."""
+        return self._meter.drain()
+
+    def tps_series(self, n: int) -> list[tuple[float, float]]:
+        """At most ``n`` points (seconds after the first token, running TPS), oldest first."""
+        return [(sample.t, sample.tps) for sample in self._meter.series(n)]
+
+    def samples(self, n: int) -> list[Sample]:
+        """As ``tps_series``, with the tokens so far beside."""
+        return self._meter.series(n)
+
+    def itl_histogram(self, bins: int = 40) -> list[tuple[float, float, int]]:
+        """Gaps between chunks: (from, to) in seconds and how many."""
+        return self._meter.histogram(bins)
+
+    def stop(self) -> None:
+        """Cancel the request; ``done`` is set when its connection is closed."""
+        self._stopped = True
+        with suppress(RuntimeError):  # the session is closed: the request has ended anyway
+            self._loop.call_soon_threadsafe(self._stop_here)
+
+    def result(self, timeout: float | None = None) -> RunFigures:
+        """Wait for the figures.
+
+        Raises:
+            TimeoutError: They did not come in ``timeout`` seconds; the request goes on.
+        """
+        return self._future.result(timeout)
+
+    def on_done(self, callback: Callable[[RunFigures], None]) -> None:
+        """Call ``callback`` with the figures, on the session's thread, when they are there."""
+        self._future.add_done_callback(
+            lambda future: None if future.cancelled() else callback(future.result())
+        )
+
+    def _stop_here(self) -> None:
+        if self._exchange is not None:
+            self._exchange.stop()
+
+
+class Session:
+    """Owns the reading thread, the connections and the embedded engine's process."""
+
+    def __init__(self, options: RunOptions) -> None:
+        self._options = options
+        self._loop = asyncio.new_event_loop()
+        self._thread: threading.Thread | None = None
+        self._ready: Future[None] = Future()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._clients: Clients | None = None
+        self._child: EngineChild | None = None
+        self._lag = LagWatch(self._loop)
+        self._runs: set[Run] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._quirks: dict[str, Quirks] = {}
+        self._per_chunk: dict[tuple[str, str], float] = {}
+        self._switch: float | None = None
+
+    def warm(self) -> None:
+        """Start the thread and its imports; returns at once."""
+        with self._lock:
+            if self._thread is not None or self._closed:
+                return
+            self._thread = threading.Thread(target=self._main, name="kvtui-wire", daemon=True)
+            self._thread.start()
+
+    def prepare(self) -> Future[Prepared]:
+        """Resolve the endpoint, start the embedded engine, ask for models where none is named.
+
+        The future raises ``ConfigError`` where a flag names what is not there.
+        """
+        return self._submit(self._prepare())
+
+    def start(
+        self,
+        request: Request,
+        *,
+        run_index: int = 0,
+        unique_prefix: bool = False,
+        keep_pieces: bool = True,
+    ) -> Run:
+        """Send a request.
+
+        Args:
+            request: What to ask; its endpoint is ``Prepared.endpoint``.
+            run_index: Which repeat it is, from 0.
+            unique_prefix: Put a short random text before the prompt, so that no prefix cache
+                answers for it.
+            keep_pieces: Whether ``Run.drain`` will be called.
+        """
+        if unique_prefix:
+            request = with_prefix(request, f"[{run_index + 1}-{secrets.token_hex(3)}] ")
+        meter = Meter(
+            per_chunk=self._per_chunk.get((request.endpoint.base_url, request.model)),
+            lag=self._lag.between,
+            keep_pieces=keep_pieces,
+        )
+        run = Run(meter, self._loop)
+        self._submit(self._run(run, request))
+        return run
+
+    def warm_connections(self, endpoint: Endpoint, count: int) -> Future[int]:
+        """Open ``count`` connections to an endpoint, so that none is set up while it is measured.
+
+        The future holds how many answered.
+        """
+        return self._submit(self._open(endpoint, count))
+
+    def close(self) -> None:
+        """Stop what runs, end the embedded engine and the thread; blocks for a moment."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            started = self._thread
+        if started is None:
+            self._loop.close()
+            return
+        asyncio.run_coroutine_threadsafe(self._shut(), self._loop)
+        started.join(5.0)
+
+    def __enter__(self) -> Session:
+        self.warm()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- the thread -------------------------------------------------------------------------------
+
+    def _main(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_until_complete(self._imports())
+        self._loop.run_forever()
+        self._loop.close()
+
+    async def _imports(self) -> None:
+        from kvtui.stream import exchange, models  # noqa: F401 - openai, paid for before a request
+        from kvtui.stream.client import Clients
+
+        self._clients = Clients()
+        self._ready.set_result(None)
+
+    def _submit(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
+        self.warm()
+        if self._closed:
+            work.close()
+            failed: Future[_T] = Future()
+            failed.cancel()
+            return failed
+        return asyncio.run_coroutine_threadsafe(self._kept(work), self._loop)
+
+    async def _kept(self, work: Coroutine[Any, Any, _T]) -> _T:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            return await work
+        finally:
+            self._tasks.discard(task)
+
+    async def _shut(self) -> None:
+        for run in list(self._runs):
+            run._stop_here()
+        mine = asyncio.current_task()
+        waiting = [task for task in self._tasks if task is not mine]
+        if waiting:
+            await asyncio.wait(waiting, timeout=0.5)
+        for task in waiting:
+            task.cancel()
+        if waiting:
+            await asyncio.wait(waiting, timeout=0.5)
+        if self._clients is not None:
+            await self._clients.aclose()
+        if self._child is not None:
+            await asyncio.to_thread(self._child.stop)
+        self._loop.stop()
+
+    # --- preparing --------------------------------------------------------------------------------
+
+    async def _prepare(self) -> Prepared:
+        options = self._options
+        endpoint = await asyncio.to_thread(
+            lambda: resolve_endpoint(
+                options.settings or load_settings(),
+                base_url=options.base_url,
+                profile=options.profile,
+                api_key_env=options.api_key_env,
+                model=options.model,
+            )
+        )
+        if options.headers:
+            headers = {**endpoint.headers, **options.headers}
+            endpoint = replace(endpoint, headers=MappingProxyType(headers))
+        if endpoint.embedded:
+            return await self._prepare_embedded(endpoint)
+        if endpoint.model:
+            return Prepared(endpoint, endpoint.model)
+        from kvtui.bench.discover import discover
+
+        assert self._clients is not None
+        prepared, quirks = await discover(self._clients, endpoint, options.timeouts)
+        self._quirks[endpoint.base_url] = quirks
+        return prepared
+
+    async def _prepare_embedded(self, endpoint: Endpoint) -> Prepared:
+        from kvtui.engine.child import EngineChild
+        from kvtui.engine.errors import EngineStartError
+
+        named = endpoint.model
+        demo = named is not None and named.startswith("demo-")
+        if self._child is None or not self._child.alive:
+            try:
+                self._child = await asyncio.to_thread(
+                    EngineChild.start,
+                    None if demo else named,
+                    threads=self._options.threads,
+                    max_num_seqs=self._options.max_num_seqs,
+                )
+            except EngineStartError as error:
+                verdict = Verdict("server", "unavailable", str(error), retryable=False)
+                evidence = Evidence(phase="settings", embedded=True, model=named or "")
+                return Prepared(endpoint, named, verdict=verdict, evidence=evidence)
+        child = self._child
+        self._quirks[child.base_url] = Quirks(continuous_usage=True)
+        return Prepared(
+            replace(endpoint, base_url=child.base_url),
+            named if demo else child.model_id,
+            (child.model_id,),
+            child.geometry,
+            context=child.geometry.context,
+            engine_pid=child.pid,
+        )
+
+    async def _open(self, endpoint: Endpoint, count: int) -> int:
+        from kvtui.bench.discover import open_connections
+
+        assert self._clients is not None
+        return await open_connections(self._clients, endpoint, count)
+
+    # --- running ----------------------------------------------------------------------------------
+
+    async def _run(self, run: Run, request: Request) -> None:
+        from kvtui.failure import classify
+        from kvtui.stream.exchange import Exchange
+
+        assert self._clients is not None
+        key = request.endpoint.base_url
+        quirks = self._quirks.get(key, Quirks())
+        exchange = Exchange(self._clients, request, quirks, run._meter.feed)
+        run._exchange = exchange
+        self._enter(run)
+        try:
+            if run._stopped:
+                exchange.stop()
+            await exchange.run()
+            figures = run._meter.conclude(classify)
+        except asyncio.CancelledError:
+            run._future.cancel()
+            raise
+        except BaseException as error:
+            run._future.set_exception(error)
+            raise
+        finally:
+            self._leave(run)
+            run.done.set()
+        self._quirks[key] = exchange.quirks
+        if figures.completion_tokens and figures.chunks and not figures.partial:
+            self._per_chunk[key, request.model] = figures.completion_tokens / figures.chunks
+        run.notes = tuple(exchange.notes)
+        run.base_url = exchange.base_url
+        run._future.set_result(figures)
+
+    def _enter(self, run: Run) -> None:
+        self._runs.add(run)
+        self._lag.start()
+        if self._switch is None:
+            self._switch = sys.getswitchinterval()
+            sys.setswitchinterval(min(self._switch, _SWITCH_S))
+
+    def _leave(self, run: Run) -> None:
+        self._runs.discard(run)
+        if not self._runs:
+            self._lag.stop()
+            if self._switch is not None:
+                sys.setswitchinterval(self._switch)
+                self._switch = None

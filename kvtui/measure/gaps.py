@@ -1,0 +1,51 @@
+"""Gaps between chunks as a histogram in bounded memory: percentiles to within two percent."""
+
+from __future__ import annotations
+
+from math import exp, log
+
+_GROWTH = 0.02
+_FLOOR = 1e-6
+
+
+class Gaps:
+    """Seconds between chunks. A read that carried k of them counts as k gaps of a k-th each."""
+
+    def __init__(self) -> None:
+        self._buckets: dict[int, int] = {}
+        self.n = 0
+
+    def add(self, seconds: float, chunks: int = 1) -> None:
+        """Count a gap before a read of ``chunks`` chunks."""
+        each = max(seconds / chunks, _FLOOR)
+        bucket = int(log(each / _FLOOR) / _GROWTH)
+        self._buckets[bucket] = self._buckets.get(bucket, 0) + chunks
+        self.n += chunks
+
+    def percentile(self, fraction: float) -> float | None:
+        """The gap in seconds below which ``fraction`` of all lie; None without any."""
+        if not self.n:
+            return None
+        wanted = fraction * self.n
+        seen = 0
+        for bucket in sorted(self._buckets.copy()):
+            seen += self._buckets[bucket]
+            if seen >= wanted:
+                return _FLOOR * exp((bucket + 0.5) * _GROWTH)
+        return None
+
+    def histogram(self, bins: int) -> list[tuple[float, float, int]]:
+        """(from, to, count) in seconds: ``bins`` equal steps of the logarithm."""
+        buckets = self._buckets.copy()
+        if not buckets or bins < 1:
+            return []
+        low, high = min(buckets), max(buckets) + 1
+        width = max((high - low) / bins, 1e-9)
+        counts = [0] * bins
+        for bucket, count in buckets.items():
+            counts[min(int((bucket - low) / width), bins - 1)] += count
+
+        def edge(place: float) -> float:
+            return _FLOOR * exp((low + place * width) * _GROWTH)
+
+        return [(edge(i), edge(i + 1), count) for i, count in enumerate(counts)]

@@ -1,0 +1,234 @@
+"""Events of one request in, figures out: live for the screen, final for the record.
+
+``feed`` runs on the thread that reads the wire; everything else may be called from any thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from time import perf_counter
+
+from kvtui.failure import Evidence, Verdict
+from kvtui.measure.conclude import conclude, count_tokens, first_tokens
+from kvtui.measure.figures import LivePhase, RunFigures, Snapshot, TokenSource
+from kvtui.measure.rate import RunningRate, Sample
+from kvtui.measure.tally import Tally
+from kvtui.stream.events import Delta, DeltaKind, Event
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Text since the last look. ``replaces`` means: the text of this kind so far is ``text``."""
+
+    kind: DeltaKind
+    text: str
+    t: float
+    """Seconds after the first token."""
+    gap_s: float
+    """After the piece before it; 0.0 within one read."""
+    tokens: int | None = None
+    replaces: bool = False
+
+
+def _no_lag(_: float, __: float) -> float:
+    return 0.0
+
+
+class Meter:
+    """Measures one request.
+
+    Args:
+        per_chunk: Tokens a chunk of this endpoint carried in an earlier run; None: unknown, one.
+        lag: Largest lag of the reading loop between two times, in seconds.
+        clock: Monotonic seconds, the clock of the events.
+        keep_pieces: Whether ``drain`` will be called: without it no text waits for anybody.
+    """
+
+    def __init__(
+        self,
+        *,
+        per_chunk: float | None = None,
+        lag: Callable[[float, float], float] = _no_lag,
+        clock: Callable[[], float] = perf_counter,
+        keep_pieces: bool = False,
+    ) -> None:
+        self._lock = threading.Lock()
+        self._tally = Tally()
+        self._per_chunk = per_chunk
+        self._lag = lag
+        self._clock = clock
+        self._start = clock()
+        self._started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._figures: RunFigures | None = None
+        self._last_piece = 0.0
+        if keep_pieces:
+            self._tally.fresh = []
+
+    def feed(self, events: Sequence[Event]) -> None:
+        """Take the events of one read."""
+        with self._lock:
+            self._tally.feed(events)
+
+    def conclude(self, classify: Callable[[Evidence], Verdict]) -> RunFigures:
+        """The figures once ``Ended`` came; the snapshot shows them from then on."""
+        with self._lock:
+            figures = conclude(
+                self._tally,
+                started_at=self._started_at,
+                per_chunk=self._per_chunk,
+                lag=self._lag,
+                classify=classify,
+            )
+            self._figures = figures
+        return figures
+
+    def drain(self) -> list[Piece]:
+        """The text that came since the last call (needs ``keep_pieces``)."""
+        with self._lock:
+            fresh = self._tally.fresh
+            if not fresh:
+                return []
+            self._tally.fresh = []
+            first = self._tally.t_first or fresh[0].t
+        last = self._last_piece or first
+        pieces = []
+        for event in fresh:
+            gap = max(0.0, event.t - last)
+            last = event.t
+            if isinstance(event, Delta):
+                if event.choice == 0 and event.text:
+                    pieces.append(Piece(event.kind, event.text, last - first, gap, event.tokens))
+            else:
+                pieces.append(Piece(event.kind, event.text, last - first, gap, replaces=True))
+        self._last_piece = last
+        return pieces
+
+    def series(self, points: int) -> list[Sample]:
+        """The running rate over the run, at most ``points`` samples, oldest first."""
+        with self._lock:
+            rate, scale, _ = self._rate()
+            samples = rate.series(points)
+        if scale == 1.0:
+            return samples
+        return [Sample(s.t, s.tokens * scale, s.tps * scale) for s in samples]
+
+    def histogram(self, bins: int) -> list[tuple[float, float, int]]:
+        """Gaps between chunks: (from, to) in seconds and how many, in equal logarithmic steps."""
+        with self._lock:
+            return self._tally.gaps.histogram(bins)
+
+    def snapshot(self) -> Snapshot:
+        """The state now."""
+        with self._lock:
+            return self._final() if self._figures is not None else self._live(self._clock())
+
+    # --- live -------------------------------------------------------------------------------------
+
+    def _rate(self) -> tuple[RunningRate, float, bool]:
+        """The rate to show, tokens per unit of it, and whether those are an estimate."""
+        tally = self._tally
+        figures = self._figures
+        if figures is not None and figures.completion_tokens and tally.chunks:
+            return tally.chunk_rate, figures.completion_tokens / tally.chunks, False
+        if tally.token_rate.at(tally.t_last or 0.0) is not None:
+            return tally.token_rate, 1.0, False
+        return tally.chunk_rate, self._per_chunk or 1.0, True
+
+    def _phase(self) -> LivePhase:
+        tally = self._tally
+        if self._figures is not None:
+            if self._figures.stopped:
+                return "stopped"
+            return "failed" if self._figures.verdict.is_failure else "done"
+        if tally.t_first is not None:
+            return "decode"
+        if tally.t_send is not None:
+            return "prefill"
+        return "sending" if tally.t_connected is not None else "connecting"
+
+    def _live(self, now: float) -> Snapshot:
+        tally = self._tally
+        first, send = tally.t_first, tally.t_send
+        rate, scale, estimated = self._rate()
+        running = rate.at(now)
+        tokens, source = self._tokens_now()
+        ttft = (first - send) * 1000 if first is not None and send is not None else None
+        waiting = (now - send) * 1000 if send is not None else None
+        tpot = None
+        if first is not None and tokens and tally.t_last is not None and tally.t_last > first:
+            beyond = tokens - first_tokens(tally, tokens)
+            tpot = (tally.t_last - first) * 1000 / beyond if beyond > 0 else None
+        progress = tally.progress
+        p50, p99 = tally.gaps.percentile(0.5), tally.gaps.percentile(0.99)
+        return Snapshot(
+            phase=self._phase(),
+            elapsed_s=now - self._start,
+            connect_ms=None if tally.connect_s is None else tally.connect_s * 1000,
+            prefill_ms=ttft if ttft is not None else waiting,
+            decode_s=None if first is None else now - first,
+            prefill_done=progress.processed / progress.total if progress else None,
+            running_tps=None if running is None else running * scale,
+            running_tps_estimated=running is not None and estimated,
+            ttft_ms=ttft,
+            ttfa_ms=self._ttfa(),
+            tpot_ms=tpot,
+            decode_tps=1000 / tpot if tpot else None,
+            itl_p50_ms=None if p50 is None else p50 * 1000,
+            itl_p99_ms=None if p99 is None else p99 * 1000,
+            tokens_per_chunk=tokens / tally.chunks
+            if tokens and tally.chunks and source != "estimate"
+            else None,
+            prompt_tokens=tally.prompt_tokens,
+            cached_prompt_tokens=tally.cached_prompt_tokens,
+            tokens=tokens,
+            token_source=source,
+            chunks=tally.chunks,
+            finish_reason=tally.finish_reason,
+            loop_lag_ms=self._lag(self._start, now) * 1000,
+        )
+
+    def _ttfa(self) -> float | None:
+        answer, send = self._tally.t_answer, self._tally.t_send
+        return (answer - send) * 1000 if answer is not None and send is not None else None
+
+    def _tokens_now(self) -> tuple[int | None, TokenSource]:
+        tally = self._tally
+        if not tally.chunks:
+            return None, "none"
+        tokens, source = count_tokens(tally, self._per_chunk or 1.0)
+        return tokens, source
+
+    def _final(self) -> Snapshot:
+        figures, tally = self._figures, self._tally
+        assert figures is not None
+        first, last = tally.t_first, tally.t_last
+        end = tally.ended.t if tally.ended else self._start
+        tokens = figures.completion_tokens
+        return Snapshot(
+            phase=self._phase(),
+            elapsed_s=end - self._start,
+            connect_ms=figures.connect_ms,
+            prefill_ms=figures.ttft_ms,
+            decode_s=last - first if first is not None and last is not None else None,
+            prefill_done=None,
+            running_tps=figures.decode_tps,
+            running_tps_estimated=figures.token_source == "estimate",
+            ttft_ms=figures.ttft_ms,
+            ttfa_ms=figures.ttfa_ms,
+            tpot_ms=figures.tpot_ms,
+            decode_tps=figures.decode_tps,
+            itl_p50_ms=figures.itl_p50_ms,
+            itl_p99_ms=figures.itl_p99_ms,
+            tokens_per_chunk=figures.tokens_per_chunk,
+            prompt_tokens=figures.prompt_tokens,
+            cached_prompt_tokens=figures.cached_prompt_tokens,
+            tokens=figures.estimated_tokens if tokens is None else tokens,
+            token_source=figures.token_source,
+            chunks=figures.chunks,
+            finish_reason=figures.finish_reason,
+            partial=figures.partial,
+            loop_lag_ms=figures.loop_lag_ms,
+        )

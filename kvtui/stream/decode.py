@@ -1,0 +1,418 @@
+"""One data payload → events: every shape of chunk that servers send, the common one fast."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from kvtui.stream import shapes
+from kvtui.stream.events import (
+    Delta,
+    DeltaKind,
+    Event,
+    Finish,
+    KeepAlive,
+    ModelName,
+    PromptProgress,
+    Replaced,
+    Role,
+    Timings,
+    Usage,
+)
+from kvtui.stream.think import ThinkTags
+
+_TAIL = 80
+
+
+class _Delta(msgspec.Struct, gc=False):
+    content: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    refusal: Any = None
+    tool_calls: Any = None
+    function_call: Any = None
+
+
+class _Choice(msgspec.Struct, gc=False):
+    delta: _Delta
+    index: int = 0
+    finish_reason: Any = None
+    token_ids: Any = None
+    logprobs: Any = None
+
+
+class _Chunk(msgspec.Struct, gc=False):
+    """The common shape; whatever does not fit it takes the thorough way."""
+
+    choices: list[_Choice]
+    usage: dict[str, Any] | None = None
+    model: str | None = None
+    error: Any = None
+    timings: Any = None
+    prompt_progress: Any = None
+    x_groq: Any = None
+
+
+_decode_chunk = msgspec.json.Decoder(_Chunk).decode
+
+
+class Decoder:
+    """Turns payloads into events and keeps the counts that the evidence needs.
+
+    ``decode`` handles a chunk of a stream, ``whole`` an answer that came in one piece.
+    """
+
+    def __init__(self) -> None:
+        self.finish_reason: str | None = None
+        self.error: Any = None
+        """The first error object that came inside the stream."""
+        self.model: str | None = None
+        self.content_chars = 0
+        self.reasoning_chars = 0
+        self.text_chunks = 0
+        self.tool_calls = 0
+        self.refusal = ""
+        self.cumulative = False
+        self.filter_categories: list[str] = []
+        self.completion_tokens: int | None = None
+        self.prompt_tokens: int | None = None
+        self.reasoning_tokens: int | None = None
+        self._tail: deque[str] = deque(maxlen=_TAIL)
+        self._think = ThinkTags()
+        self._repeats: dict[str, _Repeats] = {"content": _Repeats(), "reasoning": _Repeats()}
+        self._settled = False  # no think tag and no repeating text to look for in the content
+        self._surrogate: dict[str, str] = {}
+
+    @property
+    def content_tail(self) -> str:
+        """The last characters of the answer."""
+        return "".join(self._tail)[-_TAIL:]
+
+    def decode(self, payload: bytes, t: float, out: list[Event]) -> bool:
+        """Append the events of one chunk; False where it is not JSON that could be one."""
+        try:
+            chunk = _decode_chunk(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return self._thorough(payload, t, out)
+        if len(chunk.choices) != 1:
+            return self._thorough(payload, t, out)
+        choice = chunk.choices[0]
+        delta = choice.delta
+        text = delta.content
+        thought = delta.reasoning_content or delta.reasoning
+        if (
+            bool(text) == bool(thought)  # both, or neither
+            or choice.index != 0
+            or choice.finish_reason
+            or choice.token_ids
+            or choice.logprobs
+            or delta.tool_calls
+            or delta.function_call
+            or delta.refusal
+            or chunk.error
+            or chunk.timings
+            or chunk.prompt_progress
+            or chunk.x_groq
+            or (chunk.model != self.model and chunk.model)
+        ):
+            return self._thorough(payload, t, out)
+        if text:
+            self.text_chunks += 1
+            if self._settled:
+                self.content_chars += len(text)
+                self._tail.append(text)
+                out.append(Delta(t, "content", text))
+            else:
+                self._content(text, t, None, False, out)
+        else:
+            assert thought is not None
+            self.text_chunks += 1
+            self._add("reasoning", thought, t, None, False, out)
+        if chunk.usage is not None:
+            self._usage(chunk.usage, t, True, out)
+        return True
+
+    def flush(self, out: list[Event]) -> None:
+        """The end of the stream: let go of what was held back as a piece of a tag."""
+        for at, kind, text in self._think.flush():
+            self._add(kind, text, at, None, False, out)
+
+    def whole(self, payload: bytes, t: float, out: list[Event]) -> bool:
+        """An answer that came whole, as one JSON object; False where it is none."""
+        objects = _objects(payload)
+        if objects is None:
+            return False
+        for table in objects:
+            self._object(table, t, out)
+        return True
+
+    # --- the thorough way -------------------------------------------------------------------------
+
+    def _thorough(self, payload: bytes, t: float, out: list[Event]) -> bool:
+        objects = _objects(payload)
+        if objects is None:
+            return False
+        for table in objects:
+            self._object(table, t, out)
+        return True
+
+    def _object(self, table: dict[str, Any], t: float, out: list[Event]) -> None:
+        before = len(out)
+        if shapes.error_in(table) and self.error is None:
+            self.error = table
+        model = table.get("model")
+        if isinstance(model, str) and model and model != self.model:
+            self.model = model
+            out.append(ModelName(t, model))
+        progress = table.get("prompt_progress")
+        if isinstance(progress, dict):
+            total, done = shapes.count(progress.get("total")), progress.get("processed")
+            if total:
+                cached = shapes.count(progress.get("cache")) or 0
+                out.append(PromptProgress(t, total, cached, shapes.count(done) or 0))
+        choices = table.get("choices")
+        choices = choices if isinstance(choices, list) else []
+        self._filters(choices)
+        texts = self.content_chars + self.reasoning_chars
+        deltas = self._choices(choices, t, out)
+        self.text_chunks += self.content_chars + self.reasoning_chars > texts
+        timings = table.get("timings")
+        if isinstance(timings, dict):
+            out.append(
+                Timings(
+                    t,
+                    shapes.count(timings.get("prompt_n")),
+                    shapes.count(timings.get("predicted_n")),
+                    shapes.number(timings.get("prompt_ms")),
+                    shapes.number(timings.get("predicted_ms")),
+                    shapes.count(timings.get("cache_n")),
+                )
+            )
+        usage = table.get("usage")
+        groq = table.get("x_groq")
+        if not isinstance(usage, dict) and isinstance(groq, dict):
+            usage = groq.get("usage")
+        if isinstance(usage, dict):
+            self._usage(usage, t, bool(choices) and not self.finish_reason, out)
+        if not deltas and len(out) == before:
+            # A ping dressed as data is no life; a chunk with empty choices is.
+            out.append(Role(t) if "choices" in table or self.error is table else KeepAlive(t))
+
+    def _choices(self, choices: list[Any], t: float, out: list[Event]) -> int:
+        """Append the deltas of all choices; returns how many there were."""
+        first = len(out)
+        for place, choice in enumerate(choices):
+            if not isinstance(choice, dict):
+                continue
+            index = shapes.count(choice.get("index"))
+            index = place if index is None else index
+            body = choice.get("delta")
+            if not isinstance(body, dict) or not body:
+                body = self._message(choice)
+            self._one(choice, body, index, t, first, out)
+            reason = choice.get("finish_reason")
+            if isinstance(reason, dict):
+                reason = reason.get("type")
+            if isinstance(reason, str) and (reason or self.finish_reason is None):
+                if index == 0 or self.finish_reason is None:
+                    self.finish_reason = reason
+                out.append(Finish(t, reason))
+        return sum(isinstance(event, Delta) for event in out[first:])
+
+    def _message(self, choice: dict[str, Any]) -> dict[str, Any]:
+        """The message or text of a choice without a delta, unless it repeats what was streamed."""
+        if self.content_chars or self.reasoning_chars or self.tool_calls or self.refusal:
+            text = choice.get("text")  # the completions dialect streams this
+            return {"content": text} if isinstance(text, str) and "message" not in choice else {}
+        message = choice.get("message")
+        if isinstance(message, dict):
+            return message
+        return {"content": choice.get("text")}
+
+    def _one(
+        self,
+        choice: dict[str, Any],
+        delta: dict[str, Any],
+        index: int,
+        t: float,
+        first: int,
+        out: list[Event],
+    ) -> None:
+        answer, thought = shapes.content_parts(delta.get("content"))
+        thought = shapes.reasoning_text(delta) or thought
+        tokens = _wire_tokens(choice)
+        if index != 0:
+            kind: DeltaKind = "content" if answer else "reasoning"
+            if answer or thought:
+                joined = _joined(out, first)
+                out.append(Delta(t, kind, answer or thought, tokens, index, joined))
+            return
+        if thought:
+            thought = self._pairs("reasoning", thought)
+            self._add("reasoning", thought, t, tokens, _joined(out, first), out)
+            tokens = None
+        if answer:
+            answer = self._pairs("content", answer)
+            self._content(answer, t, tokens, _joined(out, first), out)
+            tokens = None
+        refusal = delta.get("refusal")
+        if isinstance(refusal, str) and refusal:
+            if len(self.refusal) < 2000:
+                self.refusal += refusal
+            out.append(Delta(t, "refusal", refusal, tokens, 0, _joined(out, first)))
+        if (calls := shapes.tool_call_texts(delta)) is not None:
+            self.tool_calls += calls[0] or (self.tool_calls == 0)
+            out.append(Delta(t, "tool_call", calls[1], tokens, 0, _joined(out, first)))
+
+    def _filters(self, choices: list[Any]) -> None:
+        for choice in choices:
+            if isinstance(choice, dict):
+                results = choice.get("content_filter_results")
+                self.filter_categories += shapes.filtered_categories(results)
+
+    # --- text -------------------------------------------------------------------------------------
+
+    def _content(
+        self, text: str, t: float, tokens: int | None, joined: bool, out: list[Event]
+    ) -> None:
+        """Content that may still open with a think tag or turn out to be repeated text."""
+        for at, kind, piece in self._think.feed(t, text):
+            self._add(kind, piece, at, tokens, joined, out)
+            tokens, joined = None, at == t
+        self._settled = self._think.plain and self._repeats["content"].settled
+
+    def _add(
+        self,
+        kind: DeltaKind,
+        text: str,
+        t: float,
+        tokens: int | None,
+        joined: bool,
+        out: list[Event],
+    ) -> None:
+        repeats = self._repeats[kind]
+        if not repeats.settled or repeats.found:
+            verdict = repeats.see(text)
+            if verdict is not None:
+                self.cumulative = True
+                change = len(verdict) - repeats.length
+                repeats.length = len(verdict)
+                self._count(kind, change, verdict)
+                out.append(Replaced(t, kind, verdict, joined))
+                return
+            if repeats.found:
+                text = repeats.new(text)
+        self._count(kind, len(text), text)
+        repeats.length += len(text)
+        out.append(Delta(t, kind, text, tokens, 0, joined))
+
+    def _count(self, kind: DeltaKind, characters: int, text: str) -> None:
+        if kind == "reasoning":
+            self.reasoning_chars += characters
+        else:
+            self.content_chars += characters
+            self._tail.append(text)
+
+    def _pairs(self, kind: str, text: str) -> str:
+        """Surrogates cut apart by the server joined again, lone ones replaced."""
+        text = self._surrogate.pop(kind, "") + text
+        if text.isascii():
+            return text
+        if "\ud800" <= text[-1] <= "\udbff":
+            self._surrogate[kind] = text[-1]
+            text = text[:-1]
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+    # --- counts -----------------------------------------------------------------------------------
+
+    def _usage(self, usage: dict[str, Any], t: float, continuous: bool, out: list[Event]) -> None:
+        counts = shapes.usage_counts(usage)
+        if counts.completion:
+            self.completion_tokens = max(self.completion_tokens or 0, counts.completion)
+        self.prompt_tokens = counts.prompt or self.prompt_tokens
+        if counts.reasoning is not None:
+            self.reasoning_tokens = max(self.reasoning_tokens or 0, counts.reasoning)
+        out.append(
+            Usage(t, counts.prompt, counts.completion, counts.reasoning, counts.cached, continuous)
+        )
+
+
+class _Repeats:
+    """Finds a server whose every delta repeats all text before it.
+
+    The proof is two deltas in a row, from the first on, that strictly extend the one before. A
+    model that repeats a phrase does not do that.
+    """
+
+    __slots__ = ("_seen", "_steps", "found", "length", "settled")
+
+    def __init__(self) -> None:
+        self.settled = False
+        self.found = False
+        self.length = 0
+        self._seen = ""
+        self._steps = 0
+
+    def see(self, text: str) -> str | None:
+        """The whole text where ``text`` just proved to be it, else None."""
+        if self.found or self.settled or not text:
+            return None
+        if self._seen and not (len(text) > len(self._seen) and text.startswith(self._seen)):
+            self.settled = True
+            self._seen = ""
+            return None
+        self._steps += 1
+        self._seen = text
+        if self._steps < 3:
+            return None
+        self.found = True
+        return text
+
+    def new(self, text: str) -> str:
+        """What a repeating delta adds."""
+        if text.startswith(self._seen):
+            added = text[len(self._seen) :]
+            self._seen = text
+            return added
+        if self._seen.startswith(text):
+            return ""
+        self._seen += text
+        return text
+
+
+def _joined(out: list[Event], first: int) -> bool:
+    return any(isinstance(event, Delta) for event in out[first:])
+
+
+def _wire_tokens(choice: dict[str, Any]) -> int | None:
+    """Tokens of this chunk where the wire lists them: token ids, else log probabilities."""
+    ids = choice.get("token_ids")
+    if isinstance(ids, list) and ids:
+        return len(ids)
+    logprobs = choice.get("logprobs")
+    if isinstance(logprobs, dict) and isinstance(entries := logprobs.get("content"), list):
+        return len(entries) or None
+    return None
+
+
+def _objects(payload: bytes) -> list[dict[str, Any]] | None:
+    """The JSON object in ``payload`` (or those in its list); None where there is none."""
+    try:
+        value = msgspec.json.decode(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        try:
+            value = json.loads(payload.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return None
+    return list(_tables(value)) or None
+
+
+def _tables(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+    elif isinstance(value, list):
+        yield from (item for item in value if isinstance(item, dict))

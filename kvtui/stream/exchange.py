@@ -1,0 +1,345 @@
+"""One request on the wire, from the settings to its one ``Ended`` event."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import httpx2
+from openai import APIStatusError, OpenAIError
+
+from kvtui.failure import Evidence, ExceptionFact
+from kvtui.failure.evidence import Phase
+from kvtui.stream.client import Clients, parameters_of
+from kvtui.stream.events import Connected, Ended, Event, Headers, Sent, Sink
+from kvtui.stream.gather import Redactor, key_facts, key_problem, server_ms, urlsplit_or_none
+from kvtui.stream.models import clean_base_url, find_base_url, wrong_path
+from kvtui.stream.proxy import Proxy, ProxySettingError, proxy_for
+from kvtui.stream.quirks import Quirks, after_refusal, recognise
+from kvtui.stream.reader import Reader
+from kvtui.stream.request import Request
+from kvtui.stream.transport import BodyStream, Flight, current_flight
+from kvtui.stream.watchdog import Watchdog
+
+_AFTER_FINISH_S = 5.0
+"""How long the usage chunk and ``[DONE]`` may take after a finish_reason."""
+_AFTER_ERROR_S = 1.0
+_DRAIN_S = 0.25
+_MAX_ATTEMPTS = 5
+
+
+class Exchange:
+    """Runs one request and hands its events to a sink, the last of them ``Ended``.
+
+    Make it and ``run`` it inside the session's loop; ``stop`` may be called from there at any time.
+    ``quirks`` holds afterwards what was learnt of the endpoint.
+    """
+
+    def __init__(self, clients: Clients, request: Request, quirks: Quirks, sink: Sink) -> None:
+        self.quirks = quirks
+        self.notes: list[str] = []
+        self._clients = clients
+        self._request = request
+        self._sink = sink
+        self._redactor = Redactor(request.endpoint, request.extra_headers, ())
+        self._asked, note = clean_base_url(request.endpoint.base_url)
+        if note is not None:
+            self.notes.append(note)
+        self.base_url = quirks.base_url or self._asked
+        """The base URL in use: the endpoint's, or the one that was found to answer."""
+        self._proxy: Proxy | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._watch: Watchdog | None = None
+        self._stopped = False
+        self._finished = False
+        self._begin()
+
+    def _begin(self) -> None:
+        """The state of one attempt."""
+        self._phase: Phase = "settings"
+        self._reader = Reader()
+        self._status: int | None = None
+        self._headers: Mapping[str, str] = {}
+        self._body: str | None = None
+        self._error: BaseException | None = None
+        self._answers: str | None = None
+
+    def stop(self) -> None:
+        """The user stops the request: its connection closes at once."""
+        self._stopped = True
+        if self._task is not None and not self._finished:
+            self._task.cancel()
+
+    async def run(self) -> Evidence:
+        """Run it to its end; never raises for what goes wrong on the wire."""
+        self._task = asyncio.current_task()
+        assert self._task is not None
+        timeouts = self._request.timeouts
+        self._watch = watch = Watchdog(self._task, timeouts.total)
+        body: BodyStream | None = None
+        try:
+            if not self._stopped:
+                body = await self._attempts()
+        except asyncio.CancelledError:
+            if not (self._stopped or watch.fired):
+                raise
+            self._task.uncancel()
+        finally:
+            self._finished = True
+            watch.close()
+        evidence = self._evidence()
+        ended = Ended(
+            perf_counter(),
+            evidence,
+            stopped=self._stopped,
+            streamed=self._reader.mode in ("sse", "unknown"),
+            notes=tuple(self.notes),
+        )
+        self._sink([ended])
+        if body is not None:
+            await self._close(body)
+        return evidence
+
+    # --- attempts ---------------------------------------------------------------------------------
+
+    async def _attempts(self) -> BodyStream | None:
+        """Send the request, and again where a refusal or a wrong path can be put right."""
+        body: BodyStream | None = None
+        for _ in range(_MAX_ATTEMPTS):
+            body = await self._attempt()
+            if not await self._put_right():
+                break
+            if body is not None:
+                await body.aclose()
+                body = None
+            self._begin()
+        return body
+
+    async def _put_right(self) -> bool:
+        """Whether the failed attempt showed what to change; changes it and notes it."""
+        if self._error is None and self._reader.data_events:
+            return False
+        body = self._body or ""
+        change = after_refusal(self.quirks, self._status, body)
+        if change is not None:
+            self.quirks, note = change
+            self.notes.append(note)
+            return True
+        if self._request.endpoint.embedded or self.quirks.base_url is not None:
+            return False
+        if not wrong_path(self._status, self._headers.get("content-type", ""), body):
+            return False
+        assert self._watch is not None
+        self._watch.arm("headers", self._request.timeouts.headers)
+        found = await find_base_url(self._clients, self._request.endpoint, self.base_url)
+        if found is None:
+            return False
+        self.notes.append(f"{self.base_url} has no chat completions: using {found}, which answers.")
+        self._answers = self.base_url = found
+        self.quirks = replace(self.quirks, base_url=found)
+        return True
+
+    async def _attempt(self) -> BodyStream | None:
+        """One HTTP request and its whole answer; what went wrong is in ``_error``."""
+        endpoint = self._request.endpoint
+        if endpoint.api_key and key_problem(endpoint.api_key):
+            return None
+        try:
+            self._proxy = proxy_for(self.base_url)
+        except ProxySettingError as error:
+            self._error = error
+            return None
+        except ValueError as error:  # the URL cannot even be split
+            self._error = httpx2.InvalidURL(str(error))
+            return None
+        flight = Flight(self._proxy, self._connecting, self._connected, self._sent)
+        token = current_flight.set(flight)
+        try:
+            return await self._exchange()
+        except APIStatusError as error:
+            self._error = error
+            self._answer(error.response)
+            self._body = self._redactor.body(error.response.text)
+        except (OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
+            self._error = error
+        except (ValueError, TypeError, OSError, ImportError) as error:
+            # A key or header that HTTP cannot carry, a URL the SDK cannot build.
+            self._error = error
+        finally:
+            current_flight.reset(token)
+        return None
+
+    async def _exchange(self) -> BodyStream:
+        client = self._clients.of(self._request.endpoint, self.base_url)
+        create = client.chat.completions.with_streaming_response.create
+        self._connecting(perf_counter())
+        manager = create(**parameters_of(self._request, self.quirks))
+        # The response is closed through the body: the manager would drop the connection.
+        response = await manager.__aenter__()
+        body = response.http_response.extensions["body"]
+        assert isinstance(body, BodyStream)
+        self._answer(response.http_response)
+        await self._read(body)
+        return body
+
+    # --- what the transport tells -----------------------------------------------------------------
+
+    def _connecting(self, _: float) -> None:
+        assert self._watch is not None
+        self._phase = "connect"
+        self._watch.arm("connect", self._request.timeouts.connect)
+
+    def _connected(self, t: float, seconds: float, reused: bool) -> None:
+        assert self._watch is not None
+        self._phase = "send"
+        self._watch.arm("headers", self._request.timeouts.headers)
+        self._sink([Connected(t, seconds, reused)])
+
+    def _sent(self, t: float) -> None:
+        self._phase = "headers"
+        self._sink([Sent(t)])
+
+    def _answer(self, response: httpx2.Response) -> None:
+        """Status and headers are there."""
+        assert self._watch is not None
+        self._phase = "stream"
+        self._status = response.status_code
+        self._headers = self._redactor.headers(response.headers)
+        self._watch.arm("first_token", self._request.timeouts.first_token)
+        body = response.extensions.get("body")
+        t = body.stamp if isinstance(body, BodyStream) else perf_counter()
+        kind = self._headers.get("content-type", "")
+        self._sink([Headers(t, response.status_code, kind, server_ms(self._headers))])
+        self.quirks = _learn(self.quirks, self._headers.get("server"))
+
+    # --- the body ---------------------------------------------------------------------------------
+
+    async def _read(self, body: BodyStream) -> None:
+        assert self._watch is not None
+        watch, reader, sink = self._watch, self._reader, self._sink
+        timeouts = self._request.timeouts
+        decoder = reader.decoder
+        seen = 0
+        stage = (
+            0  # 0: before the first token, 1: tokens flow, 2: after the finish, 3: after an error
+        )
+        try:
+            while not reader.done and (data := await body.read()):
+                events: list[Event] = []
+                reader.feed(data, body.stamp, events)
+                if events:
+                    sink(events)
+                if reader.data_events == seen:
+                    continue
+                seen = reader.data_events
+                if stage < 3 and decoder.error is not None:
+                    stage = 3
+                    watch.arm("end", min(_AFTER_ERROR_S, timeouts.idle))
+                elif stage < 2 and decoder.finish_reason:
+                    stage = 2
+                    watch.arm("end", min(_AFTER_FINISH_S, timeouts.idle))
+                elif stage == 1:
+                    watch.rearm(timeouts.idle)
+                elif stage == 0 and (decoder.text_chunks or decoder.tool_calls or decoder.refusal):
+                    stage = 1
+                    watch.arm("data", timeouts.idle)
+        except asyncio.CancelledError:
+            if not (watch.fired and watch.waiting_for == "end") or self._stopped:
+                raise
+            # The answer is complete; the server only never closed the stream.
+            assert self._task is not None
+            self._task.uncancel()
+            watch.fired = False
+        finally:
+            events = []
+            reader.finish(body.stamp, events)
+            if events:
+                sink(events)
+        self._phase = "done"
+
+    async def _close(self, body: BodyStream) -> None:
+        if self._reader.done and not self._stopped:
+            await body.drain(_DRAIN_S)
+        await body.aclose()
+
+    # --- evidence ---------------------------------------------------------------------------------
+
+    def _evidence(self) -> Evidence:
+        request, reader, watch = self._request, self._reader, self._watch
+        decoder = reader.decoder
+        endpoint = request.endpoint
+        assert watch is not None
+        parts = urlsplit_or_none(self.base_url)
+        cut = self._error is not None and self._phase not in ("settings", "done")
+        chain = self._redactor.chain(self._error)
+        if watch.fired:
+            chain = (self._timeout_fact(watch), *chain)
+        whole = reader.mode in ("json", "other")
+        body = self._body
+        if body is None and (whole or not reader.data_events):
+            body = self._redactor.body(reader.body)
+        return Evidence(
+            phase=self._phase,
+            url=self._redactor.text(f"{self.base_url}/chat/completions"),
+            host=(parts.hostname or "") if parts is not None else "",
+            model=request.model,
+            embedded=endpoint.embedded,
+            key=key_facts(endpoint),
+            proxy=self._proxy.url if self._proxy else None,
+            proxy_from=self._proxy.variable if self._proxy else None,
+            status=self._status,
+            headers=self._headers,
+            body=body,
+            sse_error=None if whole else self._redactor.value(decoder.error),
+            exceptions=chain,
+            waiting_for=watch.waiting_for if watch.fired or cut else None,
+            waited_s=watch.waited_s,
+            finish_reason=decoder.finish_reason,
+            done_seen=reader.done,
+            streamed=not whole,
+            data_events=reader.data_events,
+            bad_events=reader.bad_events,
+            bad_event=self._redactor.text(reader.bad_event) if reader.bad_event else None,
+            bad_tail=reader.bad_tail,
+            content_chars=decoder.content_chars,
+            reasoning_chars=decoder.reasoning_chars,
+            tool_calls=decoder.tool_calls,
+            refusal=self._redactor.text(decoder.refusal),
+            cumulative=decoder.cumulative,
+            completion_tokens=decoder.completion_tokens,
+            prompt_tokens=decoder.prompt_tokens,
+            reasoning_tokens=decoder.reasoning_tokens,
+            max_tokens=request.max_tokens,
+            stopped=self._stopped,
+            base_url=self._redactor.text(endpoint.base_url),
+            base_url_answers=self._redactor.text(self._answers) if self._answers else None,
+            text_chunks=decoder.text_chunks,
+            content_tail=self._redactor.text(decoder.content_tail),
+            filter_categories=tuple(dict.fromkeys(decoder.filter_categories)),
+        )
+
+    def _timeout_fact(self, watch: Watchdog) -> ExceptionFact:
+        what = {
+            "connect": "no connection",
+            "headers": "no response headers",
+            "first_token": "no first token",
+            "data": "no further data event",
+            "end": "no end of the stream",
+        }[watch.waiting_for]
+        kind = "ConnectTimeout" if watch.waiting_for == "connect" else "ReadTimeout"
+        return ExceptionFact(kind, f"{what} within {watch.waited_s or 0:.1f} s")
+
+
+def _learn(quirks: Quirks, server: str | None) -> Quirks:
+    """A ``Server`` header may name the engine; what was refused before stays refused."""
+    if server is None or quirks.llamacpp or not quirks.stream_options:
+        return quirks
+    return replace(quirks, llamacpp=recognise((), server).llamacpp)
+
+
+def probe_arguments(request: Request) -> dict[str, Any]:
+    """What would be sent, without the key: for showing a request as a command."""
+    return parameters_of(request, Quirks())

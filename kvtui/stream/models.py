@@ -1,0 +1,167 @@
+"""The server's list of models, and the search for the base URL where it answers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx2
+from openai import APIStatusError, OpenAIError
+
+from kvtui.config import Endpoint
+from kvtui.stream.client import Clients, request_headers
+from kvtui.stream.proxy import proxy_for
+from kvtui.stream.transport import Flight, current_flight
+
+_PASTED = ("/chat/completions", "/completions", "/responses", "/models", "/embeddings")
+PROBE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelList:
+    """What ``GET /models`` says. ``owners`` tell which engine serves."""
+
+    ids: tuple[str, ...]
+    owners: tuple[str, ...] = ()
+    server: str | None = None
+    contexts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    """Tokens one sequence may have, where the list says so."""
+
+
+def clean_base_url(base_url: str) -> tuple[str, str | None]:
+    """A base URL without a pasted endpoint path; the sentence that says so where one was cut."""
+    url = base_url.strip().rstrip("/")
+    for suffix in _PASTED:
+        if url.lower().endswith(suffix):
+            cut = url[: -len(suffix)].rstrip("/")
+            return cut, f"The base URL ends before {suffix}: using {cut}."
+    return url, None
+
+
+def candidates(base_url: str) -> list[str]:
+    """Base URLs on the same host that may be the one meant, likeliest first."""
+    parts = urlsplit(base_url)
+    path = parts.path.rstrip("/")
+    paths: list[str] = []
+    if path.endswith("/v1/v1"):
+        paths.append(path.removesuffix("/v1"))
+    if not path.endswith("/v1"):
+        paths.append(path + "/v1")
+    if not path.endswith(("/api", "/api/v1")):
+        paths.append(path.removesuffix("/v1") + "/api/v1")
+    if path.endswith("/v1"):
+        paths.append(path.removesuffix("/v1"))
+    paths += ["/v1", "/api/v1", "/openai/v1"]
+    seen = {path}
+    found = []
+    for candidate in paths:
+        if candidate not in seen:
+            seen.add(candidate)
+            found.append(urlunsplit((parts.scheme, parts.netloc, candidate, "", "")))
+    return found
+
+
+def wrong_path(status: int | None, content_type: str, body: str) -> bool:
+    """Whether an answer looks like that of a path where no API is, rather than of a failure."""
+    head = body[:2000].lstrip().lower()
+    html = "text/html" in content_type or head.startswith(("<!doctype html", "<html"))
+    if status == 200:
+        return html or "unexpected endpoint" in head
+    if status not in (404, 405):
+        return False
+    return html or not any(word in head for word in ("model", "deployment", "engine"))
+
+
+async def list_models(clients: Clients, endpoint: Endpoint, base_url: str) -> ModelList:
+    """Ask the server which models it serves.
+
+    Raises:
+        openai.OpenAIError, httpx2.HTTPError, ValueError: It did not answer with a list.
+    """
+    token = current_flight.set(Flight(proxy_for(base_url)))
+    try:
+        response = await clients.of(endpoint, base_url).get(
+            "/models", cast_to=httpx2.Response, options={"headers": request_headers(endpoint, {})}
+        )
+    finally:
+        current_flight.reset(token)
+    listed = parse_models(response.text, response.headers.get("server"))
+    if listed is None:
+        raise ValueError(f"GET {base_url}/models answered with something that is no model list")
+    return listed
+
+
+def parse_models(body: str, server: str | None = None) -> ModelList | None:
+    """A model list in any of its shapes; None where it is none."""
+    try:
+        table = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    entries: Any = table
+    if isinstance(table, dict):
+        entries = table.get("data")
+        if not isinstance(entries, list):
+            entries = table.get("models")
+    if not isinstance(entries, list):
+        return None
+    ids: list[str] = []
+    owners: list[str] = []
+    contexts: dict[str, int] = {}
+    for entry in entries[:5000]:
+        name = entry if isinstance(entry, str) else _name(entry)
+        if not name or name in ids:
+            continue
+        ids.append(name)
+        if isinstance(entry, dict):
+            if isinstance(owner := entry.get("owned_by"), str):
+                owners.append(owner)
+            if (context := _context(entry)) is not None:
+                contexts[name] = context
+    return ModelList(tuple(ids), tuple(dict.fromkeys(owners)), server, MappingProxyType(contexts))
+
+
+def _name(entry: Any) -> str:
+    if not isinstance(entry, dict):
+        return ""
+    name = entry.get("id") or entry.get("name") or entry.get("model")
+    return name if isinstance(name, str) else ""
+
+
+def _context(entry: Mapping[str, Any]) -> int | None:
+    meta = entry.get("meta")
+    tables = [entry, meta if isinstance(meta, dict) else {}]
+    for table in tables:
+        for field_name in ("max_model_len", "context_length", "context_window", "n_ctx"):
+            value = table.get(field_name)
+            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+                return value
+    return None
+
+
+async def find_base_url(clients: Clients, endpoint: Endpoint, base_url: str) -> str | None:
+    """The first candidate whose ``/models`` answers as an API would; None where none does."""
+    behind_key: str | None = None
+    for candidate in candidates(base_url):
+        try:
+            async with asyncio.timeout(PROBE_SECONDS):
+                await list_models(clients, endpoint, candidate)
+        except APIStatusError as error:
+            if error.status_code in (401, 403) and _is_json(error.response.text):
+                behind_key = behind_key or candidate
+        except (OpenAIError, httpx2.HTTPError, ValueError, TimeoutError):
+            continue
+        else:
+            return candidate
+    return behind_key
+
+
+def _is_json(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False

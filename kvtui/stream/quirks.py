@@ -1,0 +1,60 @@
+"""What one endpoint takes, refuses and is: learnt on the way, said when it changes a request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Quirks:
+    """How requests to one endpoint are made. The defaults suit a server nothing is known of."""
+
+    stream_options: bool = True
+    max_completion_tokens: bool = False
+    continuous_usage: bool = False
+    """A server recognised to count tokens on every chunk (vLLM, SGLang, the embedded engine)."""
+    llamacpp: bool = False
+    base_url: str | None = None
+    """The base URL that answers, where the one given does not."""
+
+
+def recognise(owners: Iterable[str], server: str | None = None) -> Quirks:
+    """What the ``owned_by`` of a model list or a ``Server`` header tells."""
+    names = {owner.strip().lower() for owner in owners}
+    llamacpp = "llamacpp" in names or (server or "").strip().lower().startswith("llama.cpp")
+    return Quirks(continuous_usage=bool(names & {"vllm", "sglang", "kvtui"}), llamacpp=llamacpp)
+
+
+def after_refusal(quirks: Quirks, status: int | None, body: str) -> tuple[Quirks, str] | None:
+    """What to leave out or rename after a refusal, and the sentence that says so; None: nothing."""
+    if status not in (400, 404, 415, 422):
+        return None
+    words = body.lower()
+    refused = re.search(
+        r"unsupported|not supported|unknown|unrecognized|unexpected|not permitted|not allowed"
+        r"|extra_forbidden|extra inputs|invalid|not recognized|does not support|additional propert",
+        words,
+    )
+    if quirks.continuous_usage and "continuous_usage_stats" in words:
+        return replace(quirks, continuous_usage=False), (
+            "The server refused continuous_usage_stats: asked again without it."
+        )
+    if quirks.llamacpp and re.search("return_progress|timings_per_token", words):
+        return replace(quirks, llamacpp=False), (
+            "The server refused return_progress or timings_per_token: asked again without them."
+        )
+    if quirks.stream_options and refused and re.search("stream_options|include_usage", words):
+        return replace(quirks, stream_options=False, continuous_usage=False), (
+            "The server refused stream_options: asked again without it, so it may not count tokens."
+        )
+    if not quirks.max_completion_tokens and "max_completion_tokens" in words:
+        return replace(quirks, max_completion_tokens=True), (
+            "The server refused max_tokens: asked again with max_completion_tokens."
+        )
+    if quirks.max_completion_tokens and refused and "max_completion_tokens" in words:
+        return replace(quirks, max_completion_tokens=False), (
+            "The server refused max_completion_tokens: asked again with max_tokens."
+        )
+    return None
