@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 
-from kvtui.ui.palette import TableProvider
+from kvtui.ui.screens.main import MainScreen
 from kvtui.ui.themes import DEFAULT_THEME, load_theme, shipped_names, suggest, theme_folder
 
 if TYPE_CHECKING:
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kvtui.ui.conductor import Conductor
-    from kvtui.ui.screens.main import MainScreen
+
+
+def _table_provider() -> Any:
+    from kvtui.ui.palette import TableProvider
+
+    return TableProvider
 
 
 class KvtuiApp(App[int]):
@@ -26,48 +31,35 @@ class KvtuiApp(App[int]):
 
     TITLE = "kvtui"
     CSS_PATH = "kvtui.tcss"
-    COMMANDS: ClassVar[set[Any]] = {TableProvider}
+    COMMANDS: ClassVar[set[Any]] = {_table_provider}
     ENABLE_COMMAND_PALETTE = True
 
     def __init__(
         self,
         options: Mapping[str, Any] | None = None,
         *,
-        conductor: Conductor | None = None,
         opener: Callable[[KvtuiApp], None] | None = None,
     ) -> None:
         """Set up; nothing is contacted and nothing heavy imported before the first frame.
 
         Args:
             options: the command line's options, by their names.
-            conductor: what runs requests; made from the options where None.
             opener: called after the first frame to open memory and session (tests give a fake).
         """
         super().__init__()
         self.options = dict(options or {})
-        self._conductor = conductor
+        self.conductor: Conductor | None = None
+        self.main = MainScreen(fps=int(self.options.get("fps") or 30))
         self._opener = opener
         self._notices: list[str] = []
-        self._theme_ready = False
 
     # --- start ----------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
         """Theme, then the main screen; everything else after its first frame."""
         self._first_theme()
-        self.push_screen(self._main_screen())
+        self.push_screen(self.main)
         self.call_after_refresh(self._after_first_frame)
-
-    def _main_screen(self) -> MainScreen:
-        from kvtui.ui.conductor import Conductor
-        from kvtui.ui.opening import build_request, initial_form
-        from kvtui.ui.screens.main import MainScreen
-
-        if self._conductor is None:
-            self._conductor = Conductor(
-                build=build_request(self.options), form=initial_form(self.options)
-            )
-        return MainScreen(self._conductor, fps=int(self.options.get("fps") or 30))
 
     def _after_first_frame(self) -> None:
         for notice in self._notices:
@@ -76,16 +68,14 @@ class KvtuiApp(App[int]):
         if self._opener is not None:
             self._opener(self)
         else:
-            from kvtui.ui.opening import open_in_thread
+            from threading import Thread
 
-            open_in_thread(self)
+            Thread(target=self._open, name="kvtui-opening", daemon=True).start()
 
-    @property
-    def main(self) -> MainScreen:
-        """The main screen, under whatever dialog is open."""
-        from kvtui.ui.screens.main import MainScreen
+    def _open(self) -> None:
+        from kvtui.ui.opening import open_all  # imports everything that the first frame does not
 
-        return next(screen for screen in self.screen_stack if isinstance(screen, MainScreen))
+        open_all(self)
 
     async def action_quit(self) -> None:
         """Ctrl+Q and q: the stream is stopped and the child ended by ``on_unmount``."""
@@ -93,13 +83,13 @@ class KvtuiApp(App[int]):
 
     def on_unmount(self) -> None:
         """Whatever ends the app ends the stream and the engine's process."""
-        if self._conductor is not None:
-            self._conductor.close()
+        if self.conductor is not None:
+            self.conductor.close()
 
     # --- themes ---------------------------------------------------------------------------------
 
     def _first_theme(self) -> None:
-        wanted = self.options.get("theme") or self.options.get("remembered_theme") or DEFAULT_THEME
+        wanted = str(self.options.get("theme") or _remembered_theme() or DEFAULT_THEME)
         folder = theme_folder()
         for name in dict.fromkeys((wanted, DEFAULT_THEME)):
             if name in self.available_themes:
@@ -109,7 +99,6 @@ class KvtuiApp(App[int]):
                 self.theme = name
                 break
             self._notices.append(suggest(name, [*shipped_names(folder), *self.available_themes]))
-        self._theme_ready = True
 
     def _register_themes(self) -> None:
         for name in shipped_names():
@@ -138,6 +127,13 @@ class KvtuiApp(App[int]):
         problem = remember(theme=name)
         if problem:
             self.notify(problem, severity="warning", markup=False)
+
+
+def _remembered_theme() -> str | None:
+    from kvtui.state import load_state
+
+    theme = load_state().get("theme")
+    return theme if isinstance(theme, str) else None
 
 
 def run(options: Mapping[str, Any]) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from statistics import median
 
-from kvtui.failure import Hint, Verdict
+from kvtui.failure import Evidence, Hint, Verdict
 from kvtui.measure.figures import RunFigures, Snapshot
 from kvtui.stream.request import Request
 from kvtui.text import one_line, sanitise
@@ -27,6 +27,14 @@ from kvtui.ui.state import (
 
 SERIES_POINTS = 240
 MAX_FAILURES = 100
+DEMO_MODELS = tuple(
+    f"demo-{name}"
+    for name in ("auth", "network", "parameter", "filter", "ratelimit", "server", "truncated")
+)
+"""The embedded engine answers these as a provider would that fails so."""
+EMBEDDED_NOTE = "a real model; its text is not meant to be true"
+RESULT_S = 5.0
+"""A run that is done has its figures at once; this only bounds a mistake."""
 
 RequestBuilder = Callable[[PreparedLike, str, PromptForm], Request]
 
@@ -37,7 +45,8 @@ class Frame:
 
     stream: StreamState
     live_tokens: int
-    pieces: tuple[tuple[str, str], ...] = ()
+    pieces: tuple[tuple[str, str, bool], ...] = ()
+    """Kind, sanitised text, and whether it replaces all text of the run so far."""
     began: int = 0
     """A run began in this frame: its number in the repeat, from 1; else 0."""
     finished: tuple[RunFigures, ...] = ()
@@ -60,7 +69,7 @@ class Conductor:
     _index: int = 0
     _repeats: int = 1
     _results: list[RunFigures] = field(default_factory=list)
-    _stream: StreamState = field(default_factory=StreamState)
+    _stream: StreamState = field(default_factory=lambda: StreamState(Snapshot()))
     _began: int = 0
     _stopping: bool = False
 
@@ -83,15 +92,14 @@ class Conductor:
             model=one_line(self.model, 60),
             key=key,
             embedded=endpoint.embedded,
-            note=one_line(" · ".join(prepared.notes), 120),
+            note=EMBEDDED_NOTE if endpoint.embedded else one_line(" · ".join(prepared.notes), 120),
             ready=usable,
             problem="" if usable or verdict is None else one_line(verdict.message),
-            models=tuple(prepared.models),
+            models=(*prepared.models, *(DEMO_MODELS if endpoint.embedded else ())),
         )
-        demo = any(name.startswith("demo-") for name in prepared.models)
-        self.errors = replace(self.errors, demo=demo and endpoint.embedded)
+        self.errors = replace(self.errors, demo=endpoint.embedded)
         if verdict is not None and verdict.is_failure:
-            self._record(verdict, None)
+            self._record(verdict, prepared.evidence, ())
 
     def opening_failed(self, sentence: str) -> None:
         """The endpoint cannot be used at all."""
@@ -130,7 +138,7 @@ class Conductor:
         self._index = 0
         self._repeats = self.form.repeats
         self._stopping = False
-        self._stream = StreamState()
+        self._stream = StreamState(Snapshot())
         return self._next()
 
     def _next(self) -> str:
@@ -138,7 +146,11 @@ class Conductor:
         assert self.prepared is not None
         try:
             request = self.build(self.prepared, self.model, self.form)
-            self._run = self.session.start(request, self._index)
+            self._run = self.session.start(
+                request,
+                run_index=self._index,
+                unique_prefix=self._repeats > 1 and not self.form.same_prompt,
+            )
         except ValueError as error:  # a request that cannot be made: said, never raised
             self._run = None
             return one_line(str(error))
@@ -161,6 +173,11 @@ class Conductor:
             self.session.close()
             self.session = None
 
+    @property
+    def stream(self) -> StreamState:
+        """How the latest run stands."""
+        return self._stream
+
     # --- frames ---------------------------------------------------------------------------------
 
     def frame(self) -> Frame:
@@ -168,13 +185,13 @@ class Conductor:
         run = self._run
         if run is None:
             return Frame(self._stream, self._live(self._stream.snapshot))
-        done = run.done  # before draining: what comes later belongs to the next frame
-        pieces = tuple((piece.kind, sanitise(piece.text)) for piece in run.drain())
+        done = run.done.is_set()  # before draining: what comes later is the next frame's
+        pieces = tuple((piece.kind, sanitise(piece.text), piece.replaces) for piece in run.drain())
         snapshot = run.snapshot()
         began, self._began = self._began, 0
         self._stream = StreamState(
             snapshot=snapshot,
-            series=tuple(run.tps_series(SERIES_POINTS)),
+            series=tuple(rate for _, rate in run.tps_series(SERIES_POINTS)),
             max_tokens=self.form.max_tokens,
             run=self._index,
             repeats=self._repeats,
@@ -189,7 +206,7 @@ class Conductor:
         )
 
     def _finish(self, run: RunLike) -> RunFigures:
-        figures = run.result()
+        figures = run.result(RESULT_S)
         self._results.append(figures)
         verdict = figures.verdict
         self._stream = replace(
@@ -198,7 +215,8 @@ class Conductor:
             failed=verdict.is_failure,
             median=self._median(),
         )
-        self._record(verdict, figures)
+        hints = (*figures.hints, *(Hint("note", note) for note in run.notes))
+        self._record(verdict, figures.evidence, hints)
         self._run = None
         if self._index < self._repeats and not self._stopping and not verdict.is_failure:
             self._next()
@@ -228,7 +246,7 @@ class Conductor:
 
     # --- errors ---------------------------------------------------------------------------------
 
-    def _record(self, verdict: Verdict, figures: RunFigures | None) -> None:
+    def _record(self, verdict: Verdict, evidence: Evidence | None, hints: tuple[Hint, ...]) -> None:
         counts = Counter(dict(self.errors.counts))
         counts[verdict.cls] += 1
         failures = self.errors.failures
@@ -236,26 +254,21 @@ class Conductor:
             at = self.now().strftime("%H:%M:%S")
             same = failures and _same(failures[0].verdict, verdict)
             times = failures[0].times + 1 if same else 1
-            failures = (Failure(at, verdict, figures, times), *failures[1 if same else 0 :])
-        hints = _hints(verdict, figures)
+            failure = Failure(at, verdict, evidence, self.model, times)
+            failures = (failure, *failures[1 if same else 0 :])
+        unique = {hint.subcode + hint.message: hint for hint in (*verdict.hints, *hints)}
         self.errors = replace(
             self.errors,
             failures=failures[:MAX_FAILURES],
             counts=tuple(sorted(counts.items(), key=lambda item: item[0] != "ok")),
-            hints=hints,
+            hints=tuple(unique.values()),
             last_ok=verdict.cls == "ok",
+            failed=self.errors.failed + (1 if verdict.is_failure else 0),
         )
 
 
 def _same(one: Verdict, other: Verdict) -> bool:
     return (one.cls, one.subcode, one.message) == (other.cls, other.subcode, other.message)
-
-
-def _hints(verdict: Verdict, figures: RunFigures | None) -> tuple[Hint, ...]:
-    seen: dict[str, Hint] = {}
-    for hint in (*verdict.hints, *(figures.hints if figures else ())):
-        seen.setdefault(hint.subcode, hint)
-    return tuple(seen.values())
 
 
 def _median(values: Sequence[float | None]) -> float | None:

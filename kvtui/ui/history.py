@@ -6,7 +6,7 @@ No widget in here: ``kvtui.ui.widgets.text_view`` draws it. Texts must be saniti
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rich.cells import cell_len
 
@@ -21,8 +21,7 @@ GUTTER = "┊ "
 """Stands before reasoning, so that it is told apart without colour."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One wrapped line. ``kind`` is ``content``, ``reasoning`` or ``note``."""
 
     text: str

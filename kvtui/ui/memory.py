@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kvtui.memory import budget, cards, catalogue, kv, precision
 from kvtui.memory import model as models
@@ -17,6 +17,8 @@ from kvtui.text import one_line
 from kvtui.ui.state import BarPart, MemoryState, Rung, VariantRow
 
 if TYPE_CHECKING:
+    from kvtui.config import OwnCard
+    from kvtui.engine.child import EngineGeometry
     from kvtui.ui.ports import PreparedLike
 
 DEFAULT_CARD = "24GB"
@@ -284,35 +286,39 @@ class MemoryView:
         return tuple(rows)
 
 
-def own_model(geometry: Any, name: str) -> Model:
-    """The embedded engine's model from the geometry that it states.
-
-    ``geometry`` is a mapping or an object with layers, n_heads, kv_heads, head_dim, context, and
-    where known kv_dtype, weights_bytes, params, name.
-    """
-
-    def get(*names: str) -> Any:
-        for key in names:
-            value = (
-                geometry.get(key) if isinstance(geometry, Mapping) else getattr(geometry, key, None)
-            )
-            if value is not None:
-                return value
-        return None
-
+def own_model(geometry: EngineGeometry, name: str) -> Model:
+    """The embedded engine's model from the sizes that it states; its cache is f32 or fp16."""
     return models.custom(
-        layers=get("layers"),
-        kv_heads=get("kv_heads"),
-        head_dim=get("head_dim"),
-        n_heads=get("n_heads", "heads"),
-        params=get("params", "parameters"),
-        kv_dtype=get("kv_dtype") or "f32",
-        weights_dtype=get("weights_dtype") or "int8",
-        weights_bytes=get("weights_bytes"),
-        max_context=get("max_context", "context"),
-        name=one_line(str(get("name") or name), 60),
+        layers=geometry.layers,
+        kv_heads=geometry.kv_heads,
+        head_dim=geometry.head_dim,
+        n_heads=geometry.n_heads,
+        params=geometry.n_params,
+        kv_dtype={4: "f32", 2: "fp16", 1: "int8"}[geometry.kv_itemsize],
+        weights_bytes=geometry.weights_bytes,
+        max_context=geometry.context,
+        vocab=geometry.vocab,
+        name=one_line(name, 60),
         source="the embedded engine",
     )
+
+
+def own_cards(listed: Mapping[str, OwnCard]) -> list[cards.Card]:
+    """The cards of the user's configuration file."""
+    gib = 1 << 30
+    return [
+        cards.Card(
+            id=one_line(name, 40),
+            name=one_line(name, 40),
+            memory_bytes=round(card.memory_gib * gib),
+            usable_total_bytes=None if card.usable_gib is None else round(card.usable_gib * gib),
+            bandwidth_bytes_per_s=None
+            if card.bandwidth_gb_per_s is None
+            else round(card.bandwidth_gb_per_s * 1e9),
+            source="your configuration",
+        )
+        for name, card in listed.items()
+    ]
 
 
 def card_choices(view: MemoryView) -> list[tuple[str, str, str]]:

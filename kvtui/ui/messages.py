@@ -9,9 +9,18 @@ from textual.message import Message
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kvtui.ui.conductor import Conductor
     from kvtui.ui.memory import MemoryView
     from kvtui.ui.ports import PreparedLike, SessionLike
     from kvtui.ui.state import PromptForm
+
+
+class ConductorReady(Message):
+    """The machinery behind the screen is imported."""
+
+    def __init__(self, conductor: Conductor) -> None:
+        super().__init__()
+        self.conductor = conductor
 
 
 class MemoryReady(Message):

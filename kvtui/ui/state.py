@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from kvtui.failure import Hint, Verdict
-from kvtui.measure.figures import RunFigures, Snapshot
+if TYPE_CHECKING:
+    from kvtui.failure import Evidence, Hint, Verdict
+    from kvtui.measure.figures import Snapshot
 
 RUNNING_PHASES = frozenset({"connecting", "sending", "prefill", "decode"})
 
@@ -55,7 +57,7 @@ class Median:
 class StreamState:
     """What the Stream pane draws above its text."""
 
-    snapshot: Snapshot = field(default_factory=Snapshot)
+    snapshot: Snapshot
     series: tuple[float, ...] = ()
     """Running TPS, oldest first."""
     max_tokens: int | None = None
@@ -81,8 +83,8 @@ class Failure:
     at: str
     """Local time of day, ``12:04:11``."""
     verdict: Verdict
-    figures: RunFigures | None = None
-    """None where the endpoint could not even be prepared."""
+    evidence: Evidence | None = None
+    model: str = ""
     times: int = 1
     """How many in a row were the same."""
 
@@ -101,6 +103,8 @@ class ErrorsState:
     """The latest request went well: the failure shown is history."""
     demo: bool = False
     """The endpoint offers failures on demand (the embedded engine's ``demo-*`` models)."""
+    failed: int = 0
+    """Requests that failed; outcomes such as ``max_tokens`` are none."""
 
     @property
     def latest(self) -> Failure | None:

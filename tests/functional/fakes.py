@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
+from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
-from kvtui.config import Endpoint
+from kvtui.config import Endpoint, Settings
+from kvtui.engine.child import EngineGeometry
 from kvtui.failure import Evidence, Hint, Verdict
 from kvtui.measure.figures import RunFigures, Snapshot
 from kvtui.stream.request import Request
 from kvtui.ui.conductor import Conductor
-from kvtui.ui.messages import EndpointReady, MemoryReady, SessionReady
+from kvtui.ui.messages import ConductorReady, EndpointReady, MemoryReady, SessionReady
 from kvtui.ui.opening import build_request, initial_form, load_memory
 
 WORDS = (
@@ -30,18 +33,23 @@ WORDS = (
     .split()
 )
 
-GEOMETRY = {
-    "layers": 8,
-    "kv_heads": 2,
-    "n_heads": 8,
-    "head_dim": 32,
-    "context": 2048,
-    "kv_dtype": "f32",
-    "weights_dtype": "int8",
-    "weights_bytes": 6_600_000,
-    "params": 6_000_000,
-    "name": "kvtui-tiny 6M",
-}
+GEOMETRY = EngineGeometry(
+    layers=8,
+    n_heads=8,
+    kv_heads=2,
+    head_dim=32,
+    kv_itemsize=4,
+    kv_bytes_per_token=4096,
+    context=2048,
+    context_train=2048,
+    vocab=4096,
+    n_params=6_000_000,
+    weights_bytes=6_600_000,
+    file_bytes=6_700_000,
+)
+
+
+SETTINGS = Settings(Path("config.toml"))
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,7 @@ class Piece:
     t: float = 0.0
     gap_s: float | None = None
     tokens: int | None = 1
+    replaces: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,14 +70,14 @@ class Prepared:
     engine_geometry: Any = None
     notes: tuple[str, ...] = ()
     verdict: Verdict | None = None
+    evidence: Evidence | None = None
 
 
 EMBEDDED = Prepared(
     Endpoint("http://127.0.0.1:1/v1", "embedded", embedded=True),
     "kvtui-tiny",
-    ("kvtui-tiny", "demo-auth", "demo-network"),
+    ("kvtui-tiny",),
     GEOMETRY,
-    ("a real model; its text is not meant to be true",),
 )
 REMOTE = Prepared(
     Endpoint("https://gpu.example/v1", "--base-url", "sk-x", "VLLM_KEY"),
@@ -116,6 +125,7 @@ class FakeRun:
         self.began = clock.now
         self.given = 0
         self.stopped_at: float | None = None
+        self.notes: tuple[str, ...] = ()
 
     @property
     def elapsed(self) -> float:
@@ -126,7 +136,14 @@ class FakeRun:
         return sum(1 for t, _, _ in self.script.pieces if t <= self.elapsed)
 
     @property
-    def done(self) -> bool:
+    def done(self) -> Event:
+        event = Event()
+        if self.over:
+            event.set()
+        return event
+
+    @property
+    def over(self) -> bool:
         if self.stopped_at is not None:
             return True
         last = self.script.pieces[-1][0] if self.script.pieces else self.script.first_at
@@ -141,7 +158,7 @@ class FakeRun:
     def snapshot(self) -> Snapshot:
         n, elapsed = self._arrived(), self.elapsed
         failed = self.script.verdict.is_failure
-        if self.done:
+        if self.over:
             phase = "stopped" if self.stopped_at is not None else ("failed" if failed else "done")
         elif not n:
             phase = "prefill" if elapsed > 0.001 else "connecting"
@@ -160,30 +177,30 @@ class FakeRun:
             ttft_ms=None if not n or first is None else first * 1000,
             ttfa_ms=None if not n or first is None else first * 1000,
             tpot_ms=None if rate is None else 1000 / rate,
-            decode_tps=rate if self.done else None,
+            decode_tps=rate if self.over else None,
             itl_p50_ms=None if rate is None else 4.6,
             itl_p99_ms=None if rate is None else 7.9,
             tokens_per_chunk=1.0 if n else None,
             prompt_tokens=self.script.prompt_tokens if n else None,
             cached_prompt_tokens=0 if n else None,
             tokens=n or None,
-            token_source="continuous" if n and not self.done else ("usage" if n else "none"),
+            token_source="continuous" if n and not self.over else ("usage" if n else "none"),
             chunks=n,
-            finish_reason=self.script.finish if self.done and self.stopped_at is None else None,
+            finish_reason=self.script.finish if self.over and self.stopped_at is None else None,
             loop_lag_ms=0.8 if n else None,
         )
 
-    def tps_series(self, n: int) -> Sequence[float]:
+    def tps_series(self, n: int) -> Sequence[tuple[float, float]]:
         arrived = self._arrived()
         if arrived < 4:
             return ()
-        return [190 + 30 * ((i * 7919) % 11) / 11 for i in range(min(n, arrived // 2))]
+        return [(i / 50, 190 + 30 * ((i * 7919) % 11) / 11) for i in range(min(n, arrived // 2))]
 
     def stop(self) -> None:
-        if self.stopped_at is None and not self.done:
+        if self.stopped_at is None and not self.over:
             self.stopped_at = self.clock.now
 
-    def result(self) -> RunFigures:
+    def result(self, timeout: float | None = None) -> RunFigures:
         s = self.snapshot()
         stopped = self.stopped_at is not None
         verdict = Verdict("ok", "stopped") if stopped else self.script.verdict
@@ -235,7 +252,9 @@ class FakeSession:
     def prepare(self) -> Future[Any]:
         return Future()
 
-    def start(self, request: Request, run_index: int = 0) -> FakeRun:
+    def start(
+        self, request: Request, *, run_index: int = 0, unique_prefix: bool = False
+    ) -> FakeRun:
         script = self.scripts[min(len(self.started), len(self.scripts) - 1)]
         run = FakeRun(script, self.clock, request)
         self.started.append(run)
@@ -253,16 +272,18 @@ def make_app(*scripts: Script, prepared: Prepared = EMBEDDED, **options: Any) ->
     session = FakeSession(clock, *scripts)
     conductor = Conductor(
         build=build_request(options),
-        form=initial_form(options),
+        form=initial_form(options, SETTINGS.defaults),
         now=lambda: datetime(2026, 11, 29, 12, 4, 11),
     )
 
     def opener(app: KvtuiApp) -> None:
-        view, problems = load_memory(options)
+        app.conductor = conductor
+        app.main.post_message(ConductorReady(conductor))
+        view, problems = load_memory(options, SETTINGS)
         app.main.post_message(MemoryReady(view, problems))
         app.main.post_message(SessionReady(session))
         app.main.post_message(EndpointReady(prepared))
 
-    app = KvtuiApp(options, conductor=conductor, opener=opener)
+    app = KvtuiApp(options, opener=opener)
     app.fake = SimpleNamespace(clock=clock, session=session)
     return app

@@ -29,9 +29,7 @@ _POINTS = ".,"
 
 def big(text: str, width: int, role: str = "digits") -> list[Row]:
     """``text`` (digits, point, dash) right-aligned in ``width`` cells, three rows."""
-    return [
-        (Span(_line(text, line).rjust(width)[-width:], role),) for line in range(HEIGHT)
-    ]
+    return [(Span(_line(text, line).rjust(width)[-width:], role),) for line in range(HEIGHT)]
 
 
 def _line(text: str, line: int) -> str:

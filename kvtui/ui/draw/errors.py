@@ -66,7 +66,7 @@ def _pad(body: list[Row], footer: list[Row], width: int, height: int, *, lost: b
 def _badge(failure: Failure, width: int) -> Row:
     verdict = failure.verdict
     glyph, word, badge, _ = BADGES[verdict.cls]
-    status = failure.figures.evidence.status if failure.figures else None
+    status = failure.evidence.status if failure.evidence else None
     right_side = " ".join(
         part
         for part in (
@@ -125,11 +125,11 @@ def _waiting(evidence: Evidence) -> str | None:
 
 
 def _facts(failure: Failure, width: int) -> list[Row]:
-    if failure.figures is None:
+    if failure.evidence is None:
         return []
     return [
         row((f"{name:<8}", "muted"), (clip(text, width - 8), "text"))
-        for name, text in facts(failure.figures.evidence)
+        for name, text in facts(failure.evidence)
     ]
 
 
@@ -203,8 +203,8 @@ def failure_text(failure: Failure) -> str:
     glyph, word, _, _ = BADGES[verdict.cls]
     lines = [f"{glyph} {word} {verdict.subcode}  {failure.at}", sanitise(verdict.message), ""]
     lines += [f"{number} {sanitise(fix)}" for number, fix in enumerate(verdict.fixes, 1)]
-    if failure.figures is not None:
-        evidence = failure.figures.evidence
+    evidence = failure.evidence
+    if evidence is not None:
         lines.append("")
         lines += [f"{name:<8} {text}" for name, text in facts(evidence) if name != "body"]
         if evidence.headers:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kvtui.text import GIB, KIB, MIB, UNKNOWN, binary_size, count, gib
 from kvtui.ui.draw.bars import gauge, segments
-from kvtui.ui.rows import BLANK, Row, Span, between, clip, crop, left, right, row, width_of, wrap
+from kvtui.ui.rows import BLANK, Row, Span, between, clip, crop, left, right, row, wrap
 from kvtui.ui.state import MemoryState
 
 MORE_MARK = Span("more ▸ 2", "accent", "screen.zoom(2)")

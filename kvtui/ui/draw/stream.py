@@ -230,7 +230,10 @@ def spark_row(state: StreamState, width: int) -> Row:
             (right(rate(low), 6), "muted"),
             ("…", "muted"),
             (left(rate(high), 5), "muted"),
-            (f" {'~' if state.running and state.snapshot.running_tps_estimated else ''}tok/s", "muted"),
+            (
+                f" {'~' if state.running and state.snapshot.running_tps_estimated else ''}tok/s",
+                "muted",
+            ),
         )
     line = sparkline(series, width - width_of(legend), high)
     return between(row((line, "used")), legend, width, gap=0)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-from kvtui.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,8 +12,8 @@ if TYPE_CHECKING:
     from kvtui.ui.conductor import Conductor
     from kvtui.ui.memory import MemoryView
     from kvtui.ui.screens.picker import Choice
-    from kvtui.ui.state import ErrorsState
-    from kvtui.ui.widgets.panes import ErrorsPane, TabsBar
+    from kvtui.ui.widgets.bars import TabsBar
+    from kvtui.ui.widgets.panes import ErrorsPane
     from kvtui.ui.widgets.stream_pane import StreamPane
 
 
@@ -25,12 +22,14 @@ class MainActions:
 
     if TYPE_CHECKING:
         app: App[Any]
-        conductor: Conductor
+        conductor: Conductor | None
         memory: MemoryView | None
         stream: StreamPane
         errors: ErrorsPane
         tabs: TabsBar
 
+        # Of the screen's other half:
+        # ruff: noqa: D102
         def say(self, sentence: str, severity: Any = "information") -> None: ...
         def show_memory(self) -> None: ...
         def show_endpoint(self) -> None: ...
@@ -46,6 +45,9 @@ class MainActions:
 
     def action_run(self) -> None:
         """Send the prompt."""
+        if self.conductor is None:
+            self.say("One moment: kvtui is still starting.")
+            return
         problem = self.conductor.start()
         if problem:
             self.say(problem, "warning")
@@ -54,29 +56,35 @@ class MainActions:
 
     def action_stop(self) -> None:
         """Stop the stream."""
-        if self.conductor.stop():
+        if self.conductor is not None and self.conductor.stop():
             self.tick()
 
     async def action_back(self) -> None:
         """Esc: the first that applies. Dialogs are screens of their own and close themselves."""
         if self.stream.editor is not None:
             self.stream.editor.submit(run=False)
-        elif self.conductor.running:
+        elif self.conductor is not None and self.conductor.running:
             self.action_stop()
         elif self.zoomed:
             self.action_zoom(self.zoomed)
 
     async def action_edit(self) -> None:
         """Edit the prompt in place."""
+        if self.conductor is None:
+            return
         if self.zoomed > 1:
             self.action_zoom(1)
         await self.stream.open_editor(self.conductor.form)
 
     def action_cache(self) -> None:
         """Switch the embedded engine's cache."""
+        if self.conductor is None:
+            return
         if not self.conductor.endpoint.embedded:
             self.say("Only the embedded engine's cache can be switched off.", "warning")
             return
+        from dataclasses import replace
+
         form = self.conductor.form
         self.conductor.form = replace(form, kv_cache=not form.kv_cache)
         self.stream.prompt.form = self.conductor.form
@@ -85,6 +93,10 @@ class MainActions:
 
     def action_endpoint_model(self) -> None:
         """Choose among the served models."""
+        if self.conductor is None:
+            return
+        from kvtui.text import one_line
+
         names = self.conductor.endpoint.models
         if not names:
             self.say("The server has named no models to choose from.", "warning")
@@ -93,6 +105,8 @@ class MainActions:
         self._pick("Model of the endpoint", choices, self.conductor.model, self._take_served)
 
     def _take_served(self, name: str) -> None:
+        if self.conductor is None:
+            return
         self.conductor.choose_model(name)
         if self.memory is not None and not self.conductor.endpoint.embedded:
             self.memory.recognise(name)
@@ -200,8 +214,8 @@ class MainActions:
             self.say("The latest failure is copied.")
 
     def _failure_text(self) -> str:
-        state: ErrorsState = self.conductor.errors
-        if state.latest is None:
+        state = None if self.conductor is None else self.conductor.errors
+        if state is None or state.latest is None:
             self.say("Nothing has failed yet.")
             return ""
         from kvtui.ui.draw.errors import failure_text
@@ -235,7 +249,8 @@ class MainActions:
         """Every key."""
         from kvtui.ui.screens.help import HelpScreen
 
-        self.app.push_screen(HelpScreen(embedded=self.conductor.endpoint.embedded))
+        embedded = self.conductor is None or self.conductor.endpoint.embedded
+        self.app.push_screen(HelpScreen(embedded=embedded))
 
     def action_palette(self) -> None:
         """Find a command by typing."""

@@ -9,6 +9,7 @@ from textual.screen import Screen
 
 from kvtui.ui.commands import bindings
 from kvtui.ui.messages import (
+    ConductorReady,
     EndpointReady,
     FormSubmitted,
     MemoryReady,
@@ -16,9 +17,9 @@ from kvtui.ui.messages import (
     SessionReady,
 )
 from kvtui.ui.screens.actions import MainActions
-from kvtui.ui.state import MemoryState
+from kvtui.ui.widgets.bars import FooterBar, HeaderBar, TabsBar
 from kvtui.ui.widgets.lines import LinesWidget
-from kvtui.ui.widgets.panes import ErrorsPane, FooterBar, HeaderBar, MemoryPane, TabsBar
+from kvtui.ui.widgets.panes import ErrorsPane, MemoryPane
 from kvtui.ui.widgets.stream_pane import StreamPane
 from kvtui.ui.widgets.text_view import TextView
 from kvtui.ui.widgets.too_small import TooSmall
@@ -50,9 +51,10 @@ class MainScreen(MainActions, Screen[None]):
         (46, "-h-50"),
     ]
 
-    def __init__(self, conductor: Conductor, *, fps: int = 30) -> None:
+    def __init__(self, *, fps: int = 30) -> None:
         super().__init__()
-        self.conductor = conductor
+        self.conductor: Conductor | None = None
+        """What runs requests; None until it is imported, a moment after the first frame."""
         self.memory: MemoryView | None = None
         self.fps = fps
         self.live_tokens = 0
@@ -78,7 +80,6 @@ class MainScreen(MainActions, Screen[None]):
 
     def on_mount(self) -> None:
         """The focus begins in the Stream pane; nothing ticks while nothing runs."""
-        self.stream.prompt.form = self.conductor.form
         self._timer = self.set_interval(1 / self.fps, self.tick, pause=True)
         self.stream.text.focus()
 
@@ -86,6 +87,8 @@ class MainScreen(MainActions, Screen[None]):
 
     def tick(self) -> None:
         """One frame."""
+        if self.conductor is None:
+            return
         frame = self.conductor.frame()
         self.show_frame(frame)
         if not frame.running and self._timer is not None:
@@ -98,7 +101,7 @@ class MainScreen(MainActions, Screen[None]):
         if frame.live_tokens != self.live_tokens:
             self.live_tokens = frame.live_tokens
             self.show_memory()
-        if frame.finished:
+        if frame.finished and self.conductor is not None:
             self.errors.state = self.conductor.errors
 
     def begin_frames(self) -> None:
@@ -114,6 +117,8 @@ class MainScreen(MainActions, Screen[None]):
 
     def show_endpoint(self) -> None:
         """Draw what is known of the endpoint."""
+        if self.conductor is None:
+            return
         view = self.conductor.endpoint
         self.header.endpoint = view
         self.footer.embedded = view.embedded
@@ -121,6 +126,13 @@ class MainScreen(MainActions, Screen[None]):
         self.errors.state = self.conductor.errors
 
     # --- what the opening found -------------------------------------------------------------------
+
+    def on_conductor_ready(self, message: ConductorReady) -> None:
+        """Everything is imported: draw the panes."""
+        self.conductor = message.conductor
+        self.stream.prompt.form = self.conductor.form
+        self.stream.figures.state = self.conductor.stream
+        self.show_endpoint()
 
     def on_memory_ready(self, message: MemoryReady) -> None:
         """Catalogue and cards are there."""
@@ -132,10 +144,13 @@ class MainScreen(MainActions, Screen[None]):
 
     def on_session_ready(self, message: SessionReady) -> None:
         """The session's thread runs."""
-        self.conductor.session = message.session
+        if self.conductor is not None:
+            self.conductor.session = message.session
 
     def on_endpoint_ready(self, message: EndpointReady) -> None:
         """The endpoint is known."""
+        if self.conductor is None:
+            return
         self.conductor.endpoint_ready(message.prepared)
         self._introduce_model()
         self.show_endpoint()
@@ -148,13 +163,14 @@ class MainScreen(MainActions, Screen[None]):
 
     def on_opening_failed(self, message: OpeningFailed) -> None:
         """The endpoint cannot be used; the screen stays, the sentence is shown."""
-        self.conductor.opening_failed(message.sentence)
+        if self.conductor is not None:
+            self.conductor.opening_failed(message.sentence)
         self.show_endpoint()
         self.say(message.sentence, "error")
 
     def _introduce_model(self) -> None:
         """Tell pane 2 which model answers, once both are known."""
-        prepared = self.conductor.prepared
+        prepared = None if self.conductor is None else self.conductor.prepared
         if self.memory is None or prepared is None:
             return
         self.memory.introduce(prepared)
@@ -163,7 +179,8 @@ class MainScreen(MainActions, Screen[None]):
 
     async def on_form_submitted(self, message: FormSubmitted) -> None:
         """The editor hands its form over."""
-        self.conductor.form = message.form
+        if self.conductor is not None:
+            self.conductor.form = message.form
         self.stream.prompt.form = message.form
         await self.stream.close_editor()
         if message.run:
@@ -180,10 +197,6 @@ class MainScreen(MainActions, Screen[None]):
             widget.refresh()
         self.stream.text.notify_style_update()
         self.stream.text.refresh()
-
-    def memory_state(self) -> MemoryState:
-        """What pane 2 shows now."""
-        return self.memory_pane.state
 
     def say(self, sentence: str, severity: Any = "information") -> None:
         """A notice on the screen; never markup."""

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
 
-from kvtui.text import one_line
 from kvtui.ui.rows import BLANK, Row, row, wrap
-from kvtui.ui.state import EndpointView, PromptForm
 from kvtui.ui.widgets.panes import FiguresView, PromptBar, pane_title
 from kvtui.ui.widgets.text_view import TextView
 
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from kvtui.ui.conductor import Frame
+    from kvtui.ui.state import EndpointView, PromptForm
     from kvtui.ui.widgets.chart import ChartView
     from kvtui.ui.widgets.editor import PromptEditor
 
@@ -31,7 +30,7 @@ class StreamPane(Vertical):
         self.prompt = PromptBar(id="prompt")
         self.editor: PromptEditor | None = None
         self.chart: ChartView | None = None
-        self._endpoint = EndpointView()
+        self._endpoint: EndpointView | None = None
         self._titled: tuple[str, int] | None = None
 
     def compose(self) -> ComposeResult:
@@ -74,10 +73,11 @@ class StreamPane(Vertical):
             self.text.note(f"── run {frame.began} of {frame.stream.repeats} ──")
 
     def _title(self) -> None:
-        parts = [self._endpoint.model or self._endpoint.label]
-        if self._endpoint.embedded and self.size.width >= 60 and self._endpoint.model:
+        view = self._endpoint
+        parts = [] if view is None else [view.model or view.label]
+        if view is not None and view.embedded and self.size.width >= 60 and view.model:
             parts.append("embedded")
-        key = (one_line(" · ".join(parts), 60), self.outer_size.width)
+        key = (" · ".join(parts), self.outer_size.width)
         if key != self._titled:
             self._titled = key
             self.border_title = pane_title(1, "Stream", *key)
@@ -85,6 +85,8 @@ class StreamPane(Vertical):
     def _placeholder(self) -> list[Row]:
         width = max(10, self.text.scrollable_content_region.width)
         view = self._endpoint
+        if view is None:
+            return []
         if view.problem:
             lines = wrap(view.problem, width)
             return [BLANK, *[row((line, "warn")) for line in lines]]
@@ -135,4 +137,5 @@ class StreamPane(Vertical):
             return
         self.chart = ChartView(id="chart")
         await self.mount(self.chart, after=self.figures)
-        self.chart.show(self.figures.state.series, final=True)
+        if self.figures.state is not None:
+            self.chart.show(self.figures.state.series, final=True)

@@ -48,11 +48,18 @@ class TextView(ScrollView, can_focus=True):
 
     # --- content --------------------------------------------------------------------------------
 
-    def write(self, pieces: Iterable[tuple[str, str]]) -> None:
-        """Append ``(kind, text)`` pieces and show them, in one repaint."""
+    def write(self, pieces: Iterable[tuple[str, str, bool]]) -> None:
+        """Append ``(kind, text, replaces)`` pieces and show them, in one repaint.
+
+        A server whose deltas repeat what came before them replaces the text so far.
+        """
         history = self.history
         before, dropped = len(history), history.dropped
-        for kind, text in pieces:
+        for kind, text, replaces in pieces:
+            if replaces:
+                history.clear()
+                self._strips.clear()
+                before = dropped = 0
             history.append(text, kind)
         self._changed(before, dropped)
 

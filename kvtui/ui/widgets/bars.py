@@ -1,0 +1,120 @@
+"""Header, footer and tabs: one line each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.reactive import var
+
+from kvtui.ui.commands import footer_commands, shown_key
+from kvtui.ui.rows import Row, Span, between, row, width_of
+from kvtui.ui.widgets.lines import LinesWidget
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kvtui.ui.state import EndpointView
+
+
+class HeaderBar(LinesWidget):
+    """Endpoint, model, key origin, phase: one line."""
+
+    endpoint: var[EndpointView | None] = var(None, init=False)
+    phase: var[str] = var("idle", init=False)
+
+    _PHASES = {  # noqa: RUF012
+        "idle": ("○", "ready", "muted"),
+        "connecting": ("◌", "connecting", "accent"),
+        "sending": ("◌", "sending", "accent"),
+        "prefill": ("◉", "prefill", "accent"),
+        "decode": ("◉", "decode", "accent"),
+        "done": ("●", "done", "good"),
+        "stopped": ("■", "stopped", "warn"),
+        "failed": ("▲", "failed", "bad"),
+    }
+
+    def watch_endpoint(self) -> None:
+        """Draw the new endpoint."""
+        self.redraw()
+
+    def watch_phase(self) -> None:
+        """Draw the new phase."""
+        self.redraw()
+
+    def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
+        """The line."""
+        view = self.endpoint
+        if view is None:
+            return [row((" kvtui ", "badge-accent"), ("  starting", "muted"))]
+        glyph, word, role = self._PHASES.get(self.phase, ("○", self.phase, "muted"))
+        if self.phase == "idle" and not view.ready:
+            glyph, word, role = (
+                ("▲", "not ready", "warn") if view.problem else ("◌", "starting", "muted")
+            )
+        wide = width >= 100
+        end = row((view.key, "muted"), "  ", (f"{glyph} ", role), (f"{word:<10}", role))
+        note = f"  ({view.note})" if wide and view.note else ""
+        start = row(
+            (" kvtui ", "badge-accent"),
+            "  ",
+            (view.label, "text"),
+            (" ▸ " if view.model else "", "muted"),
+            Span(view.model, "strong", "screen.endpoint_model"),
+            (note, "muted"),
+        )
+        return [between(start, end, width, gap=2)]
+
+
+class FooterBar(LinesWidget):
+    """Keys from the table of commands, as many as fit, the last ones always."""
+
+    embedded: var[bool] = var(True, init=False)
+
+    def watch_embedded(self) -> None:
+        """Another endpoint offers other keys."""
+        self.redraw()
+
+    def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
+        """The line."""
+        commands = footer_commands(embedded=self.embedded)
+        always = [command for command in commands if command.footer >= 20]
+        entries = [
+            self._entry(command.name, command.keys[0], command.label) for command in commands
+        ]
+        tail: Row = tuple(
+            span
+            for command in always
+            for span in self._entry(command.name, command.keys[0], command.label)
+        )
+        room = width - 1 - width_of(tail)
+        head: list[Span] = [Span(" ")]
+        for command, entry in zip(commands, entries, strict=True):
+            size = width_of(entry)
+            if command.footer >= 20 or size > room:
+                break
+            head += entry
+            room -= size
+        return [(*head, *tail)]
+
+    @staticmethod
+    def _entry(name: str, key: str, label: str) -> Row:
+        action = f"screen.{name}"
+        return row(Span(shown_key(key), "key", action), Span(f" {label}  ", "muted", action))
+
+
+class TabsBar(LinesWidget):
+    """The panes' names where only one of them fits."""
+
+    shown: var[int] = var(1, init=False)
+
+    def watch_shown(self) -> None:
+        """Another pane is shown."""
+        self.redraw()
+
+    def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
+        """The line."""
+        spans: list[Span] = []
+        for number, name in enumerate(("Stream", "Memory", "Errors"), 1):
+            role = "badge-accent" if number == self.shown else "muted"
+            spans += [Span(f" {number} {name} ", role, f"screen.zoom({number})"), Span(" ")]
+        return [tuple(spans)]
