@@ -12,7 +12,7 @@ from openai import APIStatusError, OpenAIError
 
 from kvtui.bench.session import Prepared
 from kvtui.config import Endpoint
-from kvtui.failure import Evidence, ExceptionFact, Verdict, classify
+from kvtui.failure import Evidence, ExceptionFact, classify
 from kvtui.failure.evidence import Phase
 from kvtui.stream.client import Clients
 from kvtui.stream.gather import Redactor, key_facts, key_problem, urlsplit_or_none
@@ -22,7 +22,6 @@ from kvtui.stream.quirks import Quirks, recognise
 from kvtui.stream.request import Timeouts
 
 _LIST_S = 15.0
-_SHOWN = 12
 
 
 async def discover(
@@ -59,28 +58,6 @@ async def discover(
         context = listed.contexts.get(model)
         return Prepared(endpoint, model, listed.ids, notes=tuple(notes), context=context), quirks
     return Prepared(endpoint, None, listed.ids, notes=tuple(notes)), quirks
-
-
-def model_missing(prepared: Prepared) -> tuple[Verdict, Evidence]:
-    """The failure of a command that cannot offer a choice of models."""
-    models = prepared.models
-    if models:
-        shown = ", ".join(models[:_SHOWN]) + (", …" if len(models) > _SHOWN else "")
-        message = f"The server offers {len(models)} models and none was chosen: {shown}."
-        fixes: tuple[str, ...] = (f"Name one with --model, e.g. --model {models[0]}.",)
-    else:
-        message = "The server lists no model, and none was named."
-        fixes = ("Name the model with --model.", "See whether the server has loaded one.")
-    endpoint = prepared.endpoint
-    evidence = Evidence(
-        phase="settings",
-        method="GET",
-        url=f"{endpoint.base_url}/models",
-        host=_host(endpoint.base_url),
-        base_url=endpoint.base_url,
-        models_offered=models,
-    )
-    return Verdict("parameter", "model_not_found", message, fixes), evidence
 
 
 async def open_connections(clients: Clients, endpoint: Endpoint, count: int) -> int:

@@ -53,6 +53,33 @@ class RunOptions:
     """The configuration file's content; None: it is read."""
     timeouts: Timeouts = field(default_factory=Timeouts)
 
+    @classmethod
+    def from_flags(cls, flags: Mapping[str, Any]) -> RunOptions:
+        """From the shared command line options, under the names that click gives them."""
+        return cls(
+            base_url=flags.get("base_url"),
+            model=flags.get("model"),
+            api_key_env=flags.get("api_key_env"),
+            profile=flags.get("profile"),
+            headers=MappingProxyType(dict(flags.get("headers") or ())),
+            threads=flags.get("threads") or 1,
+            max_num_seqs=flags.get("max_num_seqs") or 4,
+            settings=flags.get("settings"),
+            timeouts=timeouts_from_flags(flags),
+        )
+
+
+def timeouts_from_flags(flags: Mapping[str, Any]) -> Timeouts:
+    """The ``--timeout…`` options, each with its default where it is not given."""
+    usual = Timeouts()
+    return Timeouts(
+        connect=flags.get("timeout_connect") or usual.connect,
+        headers=flags.get("timeout_headers") or usual.headers,
+        first_token=flags.get("timeout_first_token") or usual.first_token,
+        idle=flags.get("timeout_idle") or usual.idle,
+        total=flags.get("timeout"),
+    )
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -72,6 +99,13 @@ class Prepared:
     engine_pid: int | None = None
 
 
+class Done(threading.Event):
+    """Set when a request has ended; as a truth value, whether it is set."""
+
+    def __bool__(self) -> bool:
+        return self.is_set()
+
+
 class Run:
     """One request under way; every method may be called from any thread."""
 
@@ -81,7 +115,7 @@ class Run:
         self._exchange: Exchange | None = None
         self._stopped = False
         self._future: Future[RunFigures] = Future()
-        self.done = threading.Event()
+        self.done = Done()
         self.notes: tuple[str, ...] = ()
         """What was changed on the way; complete when it is done."""
         self.base_url = ""
@@ -135,7 +169,9 @@ class Run:
 class Session:
     """Owns the reading thread, the connections and the embedded engine's process."""
 
-    def __init__(self, options: RunOptions) -> None:
+    def __init__(self, options: RunOptions | Mapping[str, Any]) -> None:
+        if not isinstance(options, RunOptions):
+            options = RunOptions.from_flags(options)
         self._options = options
         self._loop = asyncio.new_event_loop()
         self._thread: threading.Thread | None = None
@@ -169,9 +205,8 @@ class Session:
     def start(
         self,
         request: Request,
-        *,
         run_index: int = 0,
-        unique_prefix: bool = False,
+        unique_prefix: bool | None = None,
         keep_pieces: bool = True,
     ) -> Run:
         """Send a request.
@@ -180,10 +215,10 @@ class Session:
             request: What to ask; its endpoint is ``Prepared.endpoint``.
             run_index: Which repeat it is, from 0.
             unique_prefix: Put a short random text before the prompt, so that no prefix cache
-                answers for it.
+                answers for it. None: from the second repeat on.
             keep_pieces: Whether ``Run.drain`` will be called.
         """
-        if unique_prefix:
+        if unique_prefix or (unique_prefix is None and run_index > 0):
             request = with_prefix(request, f"[{run_index + 1}-{secrets.token_hex(3)}] ")
         meter = Meter(
             per_chunk=self._per_chunk.get((request.endpoint.base_url, request.model)),

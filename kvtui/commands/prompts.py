@@ -1,0 +1,115 @@
+"""The prompt of a request, from the flag, the file or the pipe that holds it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kvtui.commands.errors import BadInput
+
+PROMPT_LIMIT = 1 << 20
+"""Bytes of a prompt that are read from a pipe or a file."""
+DEFAULT_PROMPT = "Explain what a KV cache is."
+_PIPE_WAIT_S = 3.0
+
+
+def read_messages(path: Path) -> tuple[dict[str, Any], ...]:
+    """The chat messages in a JSON file: a list, or an object with ``messages``.
+
+    Raises:
+        BadInput: It is not that.
+    """
+    try:
+        table = json.loads(_read_file(path))
+    except ValueError as error:
+        raise BadInput(f"{path} is not valid JSON: {error}.") from None
+    if isinstance(table, dict):
+        table = table.get("messages")
+    if not isinstance(table, list) or not table:
+        raise BadInput(f"{path} holds no list of messages.")
+    for place, message in enumerate(table, 1):
+        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+            raise BadInput(f"{path}: message {place} is no object with a role and a content.")
+    return tuple(table)
+
+
+def read_prompt(flags: Mapping[str, Any], usual: str | None) -> str:
+    """The prompt: ``--prompt``, ``--prompt-file``, what is piped in, else the usual one.
+
+    Raises:
+        BadInput: It is empty, too large, or the file cannot be read.
+        click.UsageError: Two flags name one.
+    """
+    given = [name for name in ("prompt", "prompt_file", "messages_file") if flags.get(name)]
+    if len(given) > 1:
+        first, second = (f"--{name.removesuffix('_file').replace('_', '-')}" for name in given[:2])
+        raise click.UsageError(f"{first} and {second} both give a prompt: use one.")
+    prompt = flags.get("prompt")
+    if prompt is None and flags.get("prompt_file"):
+        prompt = _read_file(flags["prompt_file"]).strip()
+        if not prompt:
+            raise BadInput(f"{flags['prompt_file']} is empty: there is nothing to ask.")
+    elif prompt is None:
+        prompt = piped_prompt() or usual or DEFAULT_PROMPT
+    if not prompt.strip():
+        raise BadInput("The prompt is empty: give one with --prompt.")
+    return str(prompt)
+
+
+def piped_prompt() -> str | None:
+    """What is piped into stdin; None where it is a terminal, empty, or stays silent.
+
+    A pipe that nobody writes to (a service, a test harness) must not hang the command: after three
+    seconds without a byte it is taken for empty, and that is said.
+
+    Raises:
+        BadInput: It is larger than ``PROMPT_LIMIT``.
+    """
+    try:
+        if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+            return None
+        descriptor = sys.stdin.fileno()
+    except (OSError, ValueError):
+        return None
+    chunks: list[bytes] = []
+    begun, ended = threading.Event(), threading.Event()
+
+    def read() -> None:
+        size = 0
+        try:
+            while size <= PROMPT_LIMIT and (data := os.read(descriptor, 65536)):
+                chunks.append(data)
+                size += len(data)
+                begun.set()
+        except OSError:
+            pass
+        ended.set()
+        begun.set()
+
+    threading.Thread(target=read, daemon=True).start()
+    if not begun.wait(_PIPE_WAIT_S):
+        click.echo("kvtui: nothing came on stdin; --prompt sets the prompt.", err=True)
+        return None
+    ended.wait()
+    data = b"".join(chunks)
+    if len(data) > PROMPT_LIMIT:
+        raise BadInput(f"The prompt on stdin is larger than {PROMPT_LIMIT:,} bytes.")
+    return data.decode("utf-8", "replace").strip() or None
+
+
+def _read_file(path: Path) -> str:
+    try:
+        if path.stat().st_size > PROMPT_LIMIT:
+            raise BadInput(f"{path} is larger than {PROMPT_LIMIT:,} bytes.")
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror or error}.") from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path} is not UTF-8 text (byte {error.start}).") from None
