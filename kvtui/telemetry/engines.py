@@ -88,8 +88,8 @@ def _llamacpp(page: Page, draft: Draft) -> ServerStatus:
     for name, metric in (
         ("running", "llamacpp:requests_processing"),
         ("waiting", "llamacpp:requests_deferred"),
-        ("generation_tokens", "llamacpp:tokens_predicted"),
-        ("prompt_tokens", "llamacpp:prompt_tokens"),
+        ("generation_tokens", "llamacpp:tokens_predicted_total"),
+        ("prompt_tokens", "llamacpp:prompt_tokens_total"),
     ):
         draft.whole(name, page.total(metric), metric)
     cached, fresh = (page.total(f"llamacpp:prompt_tokens{end}") for end in ("_cached", ""))

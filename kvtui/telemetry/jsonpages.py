@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import msgspec
 
-from kvtui.telemetry.status import Draft, Kind, ServerStatus
+from kvtui.telemetry.status import Draft, Kind, ServerStatus, Source, overlay
 from kvtui.text import binary_size
 
 _Page = TypeVar("_Page")
@@ -20,6 +22,14 @@ class _Slot(msgspec.Struct):
     n_ctx: int
     is_processing: bool = False
     n_prompt_tokens: int | None = None
+    next_token: Any = None
+
+    @property
+    def decoded(self) -> int:
+        """Tokens generated so far for the request in this slot."""
+        entries = self.next_token if isinstance(self.next_token, list) else [self.next_token]
+        counts = [entry.get("n_decoded") for entry in entries if isinstance(entry, dict)]
+        return sum(number for number in counts if isinstance(number, int) and number > 0)
 
 
 class _Props(msgspec.Struct):
@@ -127,8 +137,29 @@ def read_slots(body: bytes, url: str) -> ServerStatus | None:
         metric = "Σ n_prompt_tokens of busy slots"
         draft.whole("kv_tokens_used", sum(counted), metric)
         draft.share("kv_usage", sum(counted) / room, f"{metric} / Σ n_ctx")
+    draft.whole("generation_tokens", sum(slot.decoded for slot in busy), "n_decoded of busy slots")
     draft.note("KV in use is worked out from the slots that are busy; idle ones may keep prompts.")
     return draft.freeze("llamacpp")
+
+
+def beside_metrics(metrics: ServerStatus | None, slots: ServerStatus) -> ServerStatus:
+    """The slots' figures beside those of llama.cpp's metrics page, if it has one.
+
+    ``tokens_predicted_total`` counts a request only when it ends (seen in the build of October
+    2026), so the tokens of the busy slots are added to it: together they grow token by token.
+    Without the counter the slots' tokens are no count of all.
+    """
+    if metrics is None or metrics.generation_tokens is None:
+        slots = replace(slots, generation_tokens=None)
+        return slots if metrics is None else overlay(metrics, slots)
+    merged = overlay(metrics, slots)
+    origin = metrics.sources["generation_tokens"]
+    more = Source(f"{origin.metric} + n_decoded of busy slots", origin.url)
+    return replace(
+        merged,
+        generation_tokens=metrics.generation_tokens + (slots.generation_tokens or 0),
+        sources=MappingProxyType({**merged.sources, "generation_tokens": more}),
+    )
 
 
 def read_props(body: bytes, url: str) -> ServerStatus | None:

@@ -84,14 +84,15 @@ class Look:
     async def _again(self, session: aiohttp.ClientSession) -> ServerStatus | None:
         """The pages that told something before; None where the first of them no longer does."""
         first, *others = self._known
-        status = self._read(await self.client.get(session, first.url), first)
-        if status is None:
+        page = self._read(await self.client.get(session, first.url), first)
+        if page is None:
             self._known = ()
             return None
+        status = _merge(None, page)
         for place in others:
             reply = await self._try(session, place.url)
             if reply is not None and (more := self._read(reply, place)) is not None:
-                status = overlay(status, more)
+                status = _merge(status, more)
         return overlay(status, self._identity) if self._identity is not None else status
 
     async def _search(self, session: aiohttp.ClientSession) -> ServerStatus:
@@ -121,7 +122,7 @@ class Look:
                 identity = overlay(more, identity)
                 continue
             known.append(place)
-            status = more if status is None else overlay(status, more)
+            status = _merge(status, more)
             if more.kind != "llamacpp":
                 break
         self._known = tuple(known)
@@ -210,6 +211,13 @@ class Look:
                 else "The server asks for a key, and none was sent."
             )
         return tuple(notes)
+
+
+def _merge(first: ServerStatus | None, more: ServerStatus) -> ServerStatus:
+    """One server's pages as one status."""
+    if more.kind == "llamacpp" and more.urls[0].endswith("/slots"):
+        return jsonpages.beside_metrics(first, more)
+    return more if first is None else overlay(first, more)
 
 
 def _seen(replies: list[Reply]) -> str:

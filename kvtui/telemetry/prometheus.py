@@ -36,8 +36,9 @@ class Page:
     """Wanted lines that could not be parsed."""
 
     def get(self, name: str) -> tuple[Sample, ...]:
-        """The samples of ``name``, else of ``name_total`` (OpenMetrics names counters so)."""
-        return self.samples.get(name) or self.samples.get(f"{name}_total", ())
+        """The samples of ``name_total``, else of ``name``: both are met for counters."""
+        plain = name.removesuffix("_total")
+        return self.samples.get(f"{plain}_total") or self.samples.get(plain, ())
 
     def total(self, name: str) -> float | None:
         """The sum over all label sets; None without any, or where one of them is no number."""

@@ -44,9 +44,9 @@ def read(page: Page, draft: Draft) -> ServerStatus:
             break
     put_total("running", "sglang:num_running_reqs")
     put_total("waiting", "sglang:num_queue_reqs")
-    put_total("preemptions", "sglang:num_retracted_requests")
-    put_total("prompt_tokens", "sglang:prompt_tokens")
-    put_total("generation_tokens", "sglang:generation_tokens")
+    put_total("preemptions", "sglang:num_retracted_requests_total")
+    put_total("prompt_tokens", "sglang:prompt_tokens_total")
+    put_total("generation_tokens", "sglang:generation_tokens_total")
     draft.hits(
         total(ranks("sglang:cached_tokens")),
         total(ranks("sglang:prompt_tokens")),

@@ -217,7 +217,8 @@ def with_rates(
             continue
         changes[rate] = done / seconds
         origin = later.sources[counter]
-        sources[rate] = Source(f"Δ {origin.metric} / {seconds:.1f} s", origin.url)
+        metric = f"({origin.metric})" if " + " in origin.metric else origin.metric
+        sources[rate] = Source(f"Δ {metric} / {seconds:.1f} s", origin.url)
     old = hits_since if hits_since is not None and hits_since.kind == later.kind else earlier
     hits, queries = _grown(old, later, "prefix_hits"), _grown(old, later, "prefix_queries")
     if hits is not None and queries and hits <= queries:
