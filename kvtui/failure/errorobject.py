@@ -160,8 +160,9 @@ def _inner(outer: dict[str, Any], failed: bool) -> dict[str, Any] | None:
     if isinstance(base, dict) and base.get("status_code") not in (0, "0", None):
         return _lowered(base)
     feedback = outer.get("promptfeedback")
-    if isinstance(feedback, dict) and any(key.lower() == "blockreason" for key in feedback):
-        return _lowered(feedback)
+    reason = _lowered(feedback).get("blockreason") if isinstance(feedback, dict) else None
+    if reason:  # Gemini: no error object, no candidates, only this
+        return {"code": "prompt_blocked", "message": f"blockReason {_text(reason) or 'unknown'}"}
     detail = outer.get("detail")
     if isinstance(detail, dict) and detail:
         return _inner(_lowered(detail), failed=True)

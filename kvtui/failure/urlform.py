@@ -49,7 +49,7 @@ def url_problem(base_url: str) -> str | None:
 def mended(base_url: str) -> str | None:
     """A base URL that the one with a problem was probably meant to be, or None."""
     text = re.sub(r"\s+", "", base_url).strip("\"'")
-    text = re.sub(r"^(https?):/*(?=[^/])", r"\1://", text, flags=re.IGNORECASE)
+    text = re.sub(r"^(https?):/?(?=[^/])", r"\1://", text, flags=re.IGNORECASE)
     if not _SCHEME.match(text):
         text = text.lstrip(":/")
         local = re.match(

@@ -1,0 +1,265 @@
+"""The sentences: the facts in them, their order, and the file they come from."""
+
+from __future__ import annotations
+
+import copy
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kvtui.failure.advice as advice_module
+from kvtui.failure import Evidence, ExceptionFact, KeyFacts, classify, hints_for
+from kvtui.failure.advice import AdviceError, advice_table, parse_advice
+from kvtui.failure.codes import tables
+from kvtui.failure.finish import finish_table
+from kvtui.failure.providers import providers
+from kvtui.failure.taxonomy import NAMES
+from kvtui.failure.wordings import group, group_names
+
+Make = Callable[..., Evidence]
+ADVICE = Path(advice_module.__file__).with_name("advice.toml")
+
+
+def test_every_subcode_has_advice_and_every_data_file_loads() -> None:
+    assert advice_table().keys() == NAMES
+    assert {name for table in tables() for name in table.codes.values()} <= NAMES
+    assert set(finish_table().values()) <= NAMES
+    assert len({provider.label for provider in providers()}) == len(providers())
+    for name in group_names():
+        group(name)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "complaint"),
+    [
+        (("auth", "invalid_key", "say"), ["It is {nonsense}."], "unknown placeholder nonsense"),
+        (("auth", "invalid_key", "say"), ["It is {model}."], "always holds"),
+        (("auth", "invalid_key", "fix"), ["Ask {provider}."], "one fix that always holds"),
+        (("auth", "invalid_key", "retry"), "maybe", "retry must be one of"),
+        (("auth", "invalid_key", "hint"), "x", "unknown key hint"),
+        (("auth", "invalid_key", "say"), [{"if": ["sunny"], "text": "x"}], "unknown condition"),
+        (("auth", "invalid_key", "say"), [{"if": ["status"], "text": "x"}], "needs an argument"),
+        (("auth", "invalid_key", "say"), [{"if": ["page=x"], "text": "x"}], "takes no argument"),
+        (("auth", "no_such_thing"), {"say": ["x"], "fix": ["y"]}, "unknown: auth.no_such_thing"),
+    ],
+)
+def test_a_wrong_file_is_named(path: tuple[str, ...], value: Any, complaint: str) -> None:
+    data = copy.deepcopy(tomllib.loads(ADVICE.read_text(encoding="utf-8")))
+    table = data
+    for key in path[:-1]:
+        table = table[key]
+    table[path[-1]] = value
+    with pytest.raises(AdviceError, match=complaint):
+        parse_advice(data)
+
+
+def test_a_missing_subcode_is_named() -> None:
+    data = tomllib.loads(ADVICE.read_text(encoding="utf-8"))
+    del data["server"]["oom"]
+    with pytest.raises(AdviceError, match=r"missing: server\.oom"):
+        parse_advice(data)
+
+
+@pytest.mark.parametrize("evidence", [Evidence(), Evidence(phase="settings")])
+def test_empty_evidence_still_says_something(evidence: Evidence) -> None:
+    verdict = classify(evidence)
+    assert verdict.message
+    assert verdict.fixes
+
+
+# --- the article's checklist ----------------------------------------------------------------------
+
+
+def test_proxy_that_refused(make_answer: Make) -> None:
+    verdict = classify(
+        make_answer(
+            phase="connect",
+            exceptions=(ExceptionFact("ConnectError", "[Errno 111] Connection refused"),),
+            proxy="http://127.0.0.1:7890",
+            proxy_from="HTTPS_PROXY",
+        )
+    )
+    assert verdict.message == (
+        "127.0.0.1:7890 refused: that is the proxy in HTTPS_PROXY, the endpoint was never reached."
+    )
+    assert "127.0.0.1:7890" in verdict.fixes[0]
+    assert "unset HTTPS_PROXY" in verdict.fixes[1]
+
+
+def test_wrong_base_url_with_one_that_answers(make_answer: Make) -> None:
+    verdict = classify(
+        make_answer(
+            url="https://taotoken.net/api/chat/completions",
+            base_url="https://taotoken.net/api",
+            status=404,
+            body="<html><title>404</title></html>",
+            base_url_answers="https://taotoken.net/api/v1",
+        )
+    )
+    assert verdict.message == (
+        "POST https://taotoken.net/api/chat/completions answered 404 with a web page: "
+        "the base URL should be https://taotoken.net/api/v1 (it answers)."
+    )
+    assert verdict.fixes[0] == "Set the base URL to https://taotoken.net/api/v1"
+
+
+def test_wrong_base_url_that_nobody_tried(make_answer: Make) -> None:
+    verdict = classify(
+        make_answer(
+            url="https://taotoken.net/api/chat/completions",
+            base_url="https://taotoken.net/api",
+            status=404,
+            body="<html><title>404</title></html>",
+        )
+    )
+    assert "https://taotoken.net/api/v1" in verdict.fixes[0]
+
+
+def test_max_tokens_cut_the_answer(make_stream: Make) -> None:
+    evidence = make_stream(finish_reason="length", max_tokens=10, completion_tokens=10)
+    assert classify(evidence).message == "max_tokens 10 cut the answer."
+
+
+def test_all_tokens_went_into_reasoning(make_stream: Make) -> None:
+    evidence = make_stream(
+        finish_reason="length", content_chars=0, reasoning_chars=900, completion_tokens=512
+    )
+    assert classify(evidence).message.startswith("All 512 tokens went into reasoning")
+
+
+def test_context_with_the_two_numbers(make_answer: Make) -> None:
+    bodies = [
+        '{"error":{"message":"request (5000 tokens) exceeds the available context size (4096 '
+        'tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":5000,'
+        '"n_ctx":4096}}',
+        '{"object":"error","message":"The input (5000 tokens) is longer than the model\'s context '
+        'length (4096 tokens)."}',
+        '{"error":{"message":"This model\'s maximum context length is 4096 tokens. However, you '
+        'requested 5000 tokens (1000 in the messages, 4000 in the completion)."}}',
+        '{"error":{"message":"prompt is too long: 5000 tokens > 4096 maximum"}}',
+        '{"error":{"message":"The input token count (5000) exceeds the maximum number of tokens '
+        'allowed (4096)."}}',
+    ]
+    for body in bodies:
+        verdict = classify(make_answer(status=400, body=body))
+        assert verdict.subcode == "context_length"
+        assert "5000" in verdict.message, body
+        assert "4096" in verdict.message
+
+
+def test_max_tokens_too_large(make_answer: Make) -> None:
+    body = (
+        '{"error":{"message":"max_tokens is too large: 100000. This model supports at most 4096 '
+        'completion tokens, whereas you provided 100000.","param":"max_tokens"}}'
+    )
+    verdict = classify(make_answer(status=400, body=body, max_tokens=100_000))
+    assert verdict.message == "max_tokens 100000 is more than qwen3 gives: at most 4096."
+    assert verdict.fixes[0] == "Lower --max-tokens to 4096 or less."
+
+
+def test_login_token_used_as_a_key(make_answer: Make) -> None:
+    key = KeyFacts("ANTHROPIC_API_KEY", 108, "has the form of a login token", kind="oauth")
+    expired = classify(
+        make_answer(status=401, body='{"error":{"message":"token expired"}}', key=key)
+    )
+    assert expired.subcode == "key_disabled"
+    assert expired.fixes[0].startswith("Make an API key")
+    wrong = classify(make_answer(status=401, body='{"error":{"message":"invalid"}}', key=key))
+    assert wrong.subcode == "invalid_key"
+    assert "OAuth" in wrong.message
+
+
+def test_key_of_another_provider(make_answer: Make) -> None:
+    key = KeyFacts("OPENROUTER_API_KEY", 73, belongs_to="OpenRouter")
+    verdict = classify(
+        make_answer(
+            url="https://api.openai.com/v1/chat/completions", status=401, body="{}", key=key
+        )
+    )
+    assert "OpenRouter" in verdict.message
+    assert "OpenAI" in verdict.message
+
+
+def test_model_with_the_nearest_on_offer(make_answer: Make) -> None:
+    verdict = classify(
+        make_answer(
+            status=404,
+            body='{"error":{"code":"model_not_found","message":"no"}}',
+            model="qwen-3",
+            models_offered=("llama3", "qwen3"),
+        )
+    )
+    assert verdict.message.endswith("the nearest it offers is qwen3.")
+    assert verdict.fixes[0] == "Use --model qwen3"
+
+
+def test_aliases_from_the_message(make_answer: Make) -> None:
+    body = '{"error":{"message":"The model `x` does not exist. Valid aliases: qwen3."}}'
+    assert "it offers qwen3" in classify(make_answer(status=404, body=body)).message
+
+
+def test_error_body_in_a_200(make_answer: Make) -> None:
+    """What makes other clients fail with "reading choices"."""
+    verdict = classify(make_answer(status=200, body='{"error":{"message":"upstream broke"}}'))
+    assert verdict.message.endswith("upstream broke")
+
+
+def test_content_filter_names_its_category(make_stream: Make) -> None:
+    evidence = make_stream(finish_reason="content_filter", filter_categories=("violence",))
+    assert "violence" in classify(evidence).message
+
+
+def test_wait_is_said(make_answer: Make) -> None:
+    verdict = classify(make_answer(status=429, headers={"retry-after": "17"}, body=""))
+    assert verdict.retry_after_s == 17.0
+    assert "17 s" in verdict.message
+
+
+# --- hints ----------------------------------------------------------------------------------------
+
+
+def test_hints_name_every_oddity_once(make_stream: Make) -> None:
+    evidence = make_stream(cumulative=True, buffered=True)
+    found = [hint.subcode for hint in hints_for(evidence)]
+    assert found == ["cumulative_deltas", "buffered_transport"]
+    assert [hint.subcode for hint in classify(evidence).hints] == found
+
+
+def test_outcome_keeps_the_hints_of_the_transport(make_stream: Make) -> None:
+    verdict = classify(make_stream(finish_reason="length", buffered=True))
+    assert [hint.subcode for hint in verdict.hints] == ["buffered_transport"]
+
+
+def test_a_plain_answer_has_no_hints(make_stream: Make) -> None:
+    assert classify(make_stream()).hints == ()
+
+
+# --- nothing secret, nothing a terminal obeys -----------------------------------------------------
+
+SECRET = "sk-live-" + "Zq9" * 12
+
+
+def test_texts_are_sanitised_and_free_of_secrets(make_answer: Make) -> None:
+    nasty = f"\\u001b]0;owned\\u0007\\u202e key {SECRET} Authorization: Bearer {SECRET} \\n[red]"
+    for status in (400, 401, 403, 404, 429, 500, 503):
+        evidence = make_answer(
+            status=status,
+            body=f'{{"error":{{"message":"{nasty}","code":"{SECRET}","type":"\\u001b[31m"}}}}',
+            model="m\x1b[2J",
+            headers={"location": f"https://u:{SECRET}@a/"},
+        )
+        verdict = classify(evidence)
+        texts = (verdict.message, *verdict.fixes, verdict.code or "", verdict.type or "")
+        for text in texts:
+            assert SECRET not in text
+            assert "\x1b" not in text
+            assert "\u202e" not in text
+            assert "\n" not in text
+
+
+def test_server_text_is_cut(make_answer: Make) -> None:
+    body = '{"error":{"message":"' + "long " * 2_000 + '"}}'
+    assert len(classify(make_answer(status=400, body=body)).message) < 400
