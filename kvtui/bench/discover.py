@@ -15,7 +15,7 @@ from kvtui.config import Endpoint
 from kvtui.failure import Evidence, ExceptionFact, classify
 from kvtui.failure.evidence import Phase
 from kvtui.stream.client import Clients
-from kvtui.stream.gather import Redactor, key_facts, key_problem, urlsplit_or_none
+from kvtui.stream.gather import Redactor, cannot_be_sent, key_facts, urlsplit_or_none
 from kvtui.stream.models import ModelList, clean_base_url, find_base_url, list_models, wrong_path
 from kvtui.stream.proxy import Proxy, ProxySettingError, proxy_for
 from kvtui.stream.quirks import Quirks, recognise
@@ -92,7 +92,7 @@ async def _list(
     redactor = Redactor(endpoint, {}, ())
     limit = min(timeouts.connect + timeouts.headers, _LIST_S)
     proxy: Proxy | None = None
-    if endpoint.api_key and key_problem(endpoint.api_key):
+    if cannot_be_sent(endpoint, base_url, {}):
         raise _NotListedError(_evidence(endpoint, redactor, base_url, None, None, "settings"))
     try:
         proxy = proxy_for(base_url)

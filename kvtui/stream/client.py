@@ -86,6 +86,11 @@ def messages_of(request: Request) -> list[Mapping[str, Any]]:
     return [*system, {"role": "user", "content": request.prompt}]
 
 
+def streams(request: Request) -> bool:
+    """False where the request's own extra body says ``stream: false``."""
+    return request.extra_body.get("stream") is not False
+
+
 def parameters_of(request: Request, quirks: Quirks) -> dict[str, Any]:
     """The arguments of ``chat.completions.create`` for a request to an endpoint with ``quirks``."""
     arguments: dict[str, Any] = {
@@ -94,7 +99,7 @@ def parameters_of(request: Request, quirks: Quirks) -> dict[str, Any]:
         "stream": True,
     }
     extra: dict[str, Any] = {}
-    if quirks.stream_options:
+    if quirks.stream_options and streams(request):
         options: dict[str, Any] = {"include_usage": True}
         if quirks.continuous_usage:
             options["continuous_usage_stats"] = True

@@ -6,16 +6,21 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
 
 import httpx2
 from openai import APIStatusError, OpenAIError
 
 from kvtui.failure import Evidence, ExceptionFact
 from kvtui.failure.evidence import Phase
-from kvtui.stream.client import Clients, parameters_of
+from kvtui.stream.client import Clients, parameters_of, streams
 from kvtui.stream.events import Connected, Ended, Event, Headers, Sent, Sink
-from kvtui.stream.gather import Redactor, key_facts, key_problem, server_ms, urlsplit_or_none
+from kvtui.stream.gather import (
+    Redactor,
+    cannot_be_sent,
+    key_facts,
+    server_ms,
+    urlsplit_or_none,
+)
 from kvtui.stream.models import clean_base_url, find_base_url, wrong_path
 from kvtui.stream.proxy import Proxy, ProxySettingError, proxy_for
 from kvtui.stream.quirks import Quirks, after_refusal, recognise
@@ -28,7 +33,7 @@ _AFTER_FINISH_S = 5.0
 """How long the usage chunk and ``[DONE]`` may take after a finish_reason."""
 _AFTER_ERROR_S = 1.0
 _DRAIN_S = 0.25
-_MAX_ATTEMPTS = 5
+_MAX_CHANGES = 4
 
 
 class Exchange:
@@ -107,16 +112,14 @@ class Exchange:
 
     async def _attempts(self) -> BodyStream | None:
         """Send the request, and again where a refusal or a wrong path can be put right."""
-        body: BodyStream | None = None
-        for _ in range(_MAX_ATTEMPTS):
+        for _ in range(_MAX_CHANGES):
             body = await self._attempt()
             if not await self._put_right():
-                break
+                return body
             if body is not None:
                 await body.aclose()
-                body = None
             self._begin()
-        return body
+        return await self._attempt()
 
     async def _put_right(self) -> bool:
         """Whether the failed attempt showed what to change; changes it and notes it."""
@@ -124,7 +127,7 @@ class Exchange:
             return False
         body = self._body or ""
         change = after_refusal(self.quirks, self._status, body)
-        if change is not None:
+        if change is not None and change[1] not in self.notes:
             self.quirks, note = change
             self.notes.append(note)
             return True
@@ -145,7 +148,7 @@ class Exchange:
     async def _attempt(self) -> BodyStream | None:
         """One HTTP request and its whole answer; what went wrong is in ``_error``."""
         endpoint = self._request.endpoint
-        if endpoint.api_key and key_problem(endpoint.api_key):
+        if cannot_be_sent(endpoint, self.base_url, self._request.extra_headers):
             return None
         try:
             self._proxy = proxy_for(self.base_url)
@@ -313,6 +316,7 @@ class Exchange:
             prompt_tokens=decoder.prompt_tokens,
             reasoning_tokens=decoder.reasoning_tokens,
             max_tokens=request.max_tokens,
+            stream_asked=streams(request),
             stopped=self._stopped,
             base_url=self._redactor.text(endpoint.base_url),
             base_url_answers=self._redactor.text(self._answers) if self._answers else None,
@@ -338,8 +342,3 @@ def _learn(quirks: Quirks, server: str | None) -> Quirks:
     if server is None or quirks.llamacpp or not quirks.stream_options:
         return quirks
     return replace(quirks, llamacpp=recognise((), server).llamacpp)
-
-
-def probe_arguments(request: Request) -> dict[str, Any]:
-    """What would be sent, without the key: for showing a request as a command."""
-    return parameters_of(request, Quirks())

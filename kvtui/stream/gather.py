@@ -9,6 +9,9 @@ from urllib.parse import urlsplit
 
 from kvtui.config import Endpoint
 from kvtui.failure import ExceptionFact, KeyFacts
+from kvtui.failure.keyform import PLACEHOLDER, inspect_key
+from kvtui.failure.providers import provider_of_host
+from kvtui.failure.urlform import url_problem
 from kvtui.text import REDACTED, redact
 
 _MAX_BODY = 64 << 10
@@ -100,36 +103,36 @@ def _words(error: BaseException) -> str:
 
 def key_facts(endpoint: Endpoint) -> KeyFacts:
     """What may be said of the endpoint's key."""
-    key = endpoint.api_key or ""
+    key = endpoint.api_key
+    form = inspect_key(key) if key else None
     return KeyFacts(
         origin=endpoint.key_from if key else None,
-        length=len(key),
-        problem=key_problem(key) if key else None,
+        length=len(key or ""),
+        problem=form.problem if form else None,
         other_variables=endpoint.other_key_variables,
+        kind=form.kind if form else None,
         wanted_variable=endpoint.key_wanted_from,
+        belongs_to=form.belongs_to if form else None,
     )
 
 
-def key_problem(key: str) -> str | None:
-    """What makes a key unusable in a header, with the place; None where nothing does."""
-    for place, char in enumerate(key, 1):
-        where = f"(character {place})"
-        if char.isspace():
-            name = {" ": "a space", "\t": "a tab", "\n": "a line break", "\r": "a line break"}
-            what = name.get(char, "white space")
-            if not key[:place].strip():
-                return f"begins with {what} {where}"
-            if not key[place - 1 :].strip():
-                return f"ends with {what} {where}"
-            return f"has {what} in it {where}"
-        if ord(char) < 32 or ord(char) == 127:
-            return f"has a control character {where}"
-        if not char.isascii():
-            return f"has a character that no key has, {char!r} {where}"
-    for quote in "\"'":
-        if len(key) > 1 and key[0] == key[-1] == quote:
-            return f"is in quotes {quote}…{quote} (characters 1 and {len(key)})"
-    return None
+def cannot_be_sent(endpoint: Endpoint, base_url: str, headers: Mapping[str, str]) -> bool:
+    """Whether URL or key are such that a request is not even tried.
+
+    The URL is none, the key holds what no header can carry, or the provider is known to want a key
+    and there is none (or a placeholder). Local servers take any key, and none.
+    """
+    if url_problem(base_url) is not None:
+        return True
+    facts = key_facts(endpoint)
+    if facts.problem is not None and facts.kind is None:
+        return True
+    provider = provider_of_host(urlsplit(base_url).hostname or "")
+    if provider is None or not provider.needs_key:
+        return False
+    if endpoint.api_key:
+        return facts.kind == PLACEHOLDER
+    return not any(_SECRET_HEADERS.search(name) for name in (*endpoint.headers, *headers))
 
 
 def server_ms(headers: Mapping[str, str]) -> float | None:

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
 from openai import APIStatusError, OpenAIError
 
 from kvtui.config import Endpoint
+from kvtui.failure.urlform import path_candidates
 from kvtui.stream.client import Clients, request_headers
 from kvtui.stream.proxy import proxy_for
 from kvtui.stream.transport import Flight, current_flight
@@ -41,29 +41,6 @@ def clean_base_url(base_url: str) -> tuple[str, str | None]:
             cut = url[: -len(suffix)].rstrip("/")
             return cut, f"The base URL ends before {suffix}: using {cut}."
     return url, None
-
-
-def candidates(base_url: str) -> list[str]:
-    """Base URLs on the same host that may be the one meant, likeliest first."""
-    parts = urlsplit(base_url)
-    path = parts.path.rstrip("/")
-    paths: list[str] = []
-    if path.endswith("/v1/v1"):
-        paths.append(path.removesuffix("/v1"))
-    if not path.endswith("/v1"):
-        paths.append(path + "/v1")
-    if not path.endswith(("/api", "/api/v1")):
-        paths.append(path.removesuffix("/v1") + "/api/v1")
-    if path.endswith("/v1"):
-        paths.append(path.removesuffix("/v1"))
-    paths += ["/v1", "/api/v1", "/openai/v1"]
-    seen = {path}
-    found = []
-    for candidate in paths:
-        if candidate not in seen:
-            seen.add(candidate)
-            found.append(urlunsplit((parts.scheme, parts.netloc, candidate, "", "")))
-    return found
 
 
 def wrong_path(status: int | None, content_type: str, body: str) -> bool:
@@ -146,7 +123,7 @@ def _context(entry: Mapping[str, Any]) -> int | None:
 async def find_base_url(clients: Clients, endpoint: Endpoint, base_url: str) -> str | None:
     """The first candidate whose ``/models`` answers as an API would; None where none does."""
     behind_key: str | None = None
-    for candidate in candidates(base_url):
+    for candidate in path_candidates(base_url):
         try:
             async with asyncio.timeout(PROBE_SECONDS):
                 await list_models(clients, endpoint, candidate)

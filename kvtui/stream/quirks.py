@@ -53,8 +53,4 @@ def after_refusal(quirks: Quirks, status: int | None, body: str) -> tuple[Quirks
         return replace(quirks, max_completion_tokens=True), (
             "The server refused max_tokens: asked again with max_completion_tokens."
         )
-    if quirks.max_completion_tokens and refused and "max_completion_tokens" in words:
-        return replace(quirks, max_completion_tokens=False), (
-            "The server refused max_completion_tokens: asked again with max_tokens."
-        )
     return None
