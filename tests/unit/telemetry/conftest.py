@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+from fakeserver import FakeServer
 
 from kvtui.telemetry.engines import read_metrics
 from kvtui.telemetry.status import ServerStatus
@@ -30,3 +31,12 @@ def read(page: Callable[[str], str]) -> Callable[[str], ServerStatus]:
         return status
 
     return reader
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FakeServer]:
+    """A server on a free port of this machine."""
+    fake = FakeServer()
+    await fake.start()
+    yield fake
+    await fake.stop()
