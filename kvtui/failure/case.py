@@ -128,9 +128,19 @@ class Case:
 
     def worded(self, *names: str) -> bool:
         """True where the error object's own words match one of the groups; never on web pages."""
+        return any(map(self._is_worded, names))
+
+    def _is_worded(self, name: str) -> bool:
         if self.error.source not in ("json", "text"):
             return False
-        return any(group(name).is_in(self.error.words) for name in names)
+        if name not in self._searched:
+            self._searched[name] = group(name).is_in(self.error.words)
+        return self._searched[name]
+
+    @cached_property
+    def _searched(self) -> dict[str, bool]:
+        """Groups already searched for: several rules and conditions ask for the same ones."""
+        return {}
 
     def page_worded(self, name: str) -> bool:
         """True where any answer, web page included, has a wording of the group."""

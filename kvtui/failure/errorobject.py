@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 Source: TypeAlias = Literal["json", "text", "html", "none"]
 
-_MAX_WORDS = 3_000
+_MAX_WORDS = 2_000
 """Longest text that is searched for wordings: the classifier stays fast whatever is sent."""
 _MAX_DEPTH = 5
 

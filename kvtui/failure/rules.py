@@ -104,7 +104,7 @@ def proxy(case: Case) -> str | None:
 def no_answer(case: Case) -> str | None:
     """The connection was not made, or ended before a status line."""
     evidence = case.evidence
-    if not case.before_headers or not case.broke:
+    if not case.before_headers or not case.broke or case.kind == "no_api":
         return None
     if case.kind in (None, "read_timeout") and evidence.waiting_for == "connect":
         return "network.proxy_unreachable" if evidence.proxy else "network.connect_timeout"
@@ -295,7 +295,7 @@ def parameter(case: Case) -> str | None:
 def path(case: Case) -> str | None:
     """Nothing at this path: the base URL is wrong."""
     status = case.evidence.status
-    if case.status in (404, 405) or case.worded("path"):
+    if case.status in (404, 405) or case.worded("path") or case.kind == "no_api":
         return "parameter.base_url_path"
     if status is not None and 200 <= status < 300 and case.page and not case.answered:
         return "parameter.base_url_path"

@@ -18,6 +18,7 @@ Kind: TypeAlias = Literal[
     "key_encoding",
     "proxy_settings",
     "base_url",
+    "no_api",
     "proxy_auth",
     "proxy",
     "tls_hostname",
@@ -55,6 +56,7 @@ _KINDS: tuple[tuple[Kind, str, str], ...] = (
         r"unsupported protocol|invalid port|port out of range|invalid url\b|label empty"
         r"|label too long|missing an 'http|invalid non-printable|encoding with 'idna'|invalid ipv6",
     ),
+    ("no_api", r"", r"answered with something that is no"),
     ("proxy_auth", r"", r"\b407\b.*prox|proxy.*\b407\b|proxy authentication"),
     (
         "proxy",
@@ -175,7 +177,7 @@ def kind_of(chain: Sequence[ExceptionFact]) -> Kind | None:
         for link in links:
             if names is not None and names.match(link.type[-200:]):
                 return kind
-            if wordings is not None and wordings.search(link.text[:2_000]):
+            if wordings is not None and wordings.search(f"{link.type}: {link.text[:2_000]}"):
                 return kind
     return None
 

@@ -457,3 +457,14 @@ def test_stopped_by_the_user_is_never_a_failure(make_answer: Make) -> None:
 def test_outcomes_are_no_failures(make_stream: Make) -> None:
     assert not classify(make_stream(finish_reason="length")).is_failure
     assert classify(make_stream(finish_reason=None, done_seen=False)).is_failure
+
+
+def test_something_else_than_the_api_answered_a_question(make_answer: Make) -> None:
+    text = "GET http://a/models answered with something that is no model list"
+    evidence = make_answer(phase="connect", method="GET", exceptions=chain(("ValueError", text)))
+    assert name(evidence) == "parameter.base_url_path"
+
+
+def test_proxy_login_is_seen_in_the_exceptions_name(make_answer: Make) -> None:
+    links = chain(WRAPPER, ("ProxyError", "407, message='Auth'"))
+    assert name(make_answer(phase="connect", exceptions=links)) == "network.proxy_auth"
