@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 os.environ.setdefault("ESCDELAY", "25")  # Textual reads it once, when it is imported
+gc.disable()  # until the first frame: start-up makes objects that stay, a tenth of it was spent here
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -52,16 +54,21 @@ class KvtuiApp(App[int]):
         self.main = MainScreen(fps=int(self.options.get("fps") or 30))
         self._opener = opener
         self._notices: list[str] = []
+        self._first_theme()
+
+    def get_default_screen(self) -> MainScreen:
+        """The main screen is the first: no other is laid out before it."""
+        return self.main
 
     # --- start ----------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        """Theme, then the main screen; everything else after its first frame."""
-        self._first_theme()
-        self.push_screen(self.main)
+        """Everything else comes after the first frame."""
         self.call_after_refresh(self._after_first_frame)
 
     def _after_first_frame(self) -> None:
+        gc.freeze()  # what the start made stays: later collections need not walk it
+        gc.enable()
         for notice in self._notices:
             self.notify(notice, severity="warning", markup=False, timeout=8)
         self._register_themes()
@@ -92,12 +99,11 @@ class KvtuiApp(App[int]):
         wanted = str(self.options.get("theme") or _remembered_theme() or DEFAULT_THEME)
         folder = theme_folder()
         for name in dict.fromkeys((wanted, DEFAULT_THEME)):
-            if name in self.available_themes:
-                self.theme = name
-                break
-            if self._take_theme_file(folder / f"{name}.toml"):
-                self.theme = name
-                break
+            if name in self.available_themes or self._take_theme_file(folder / f"{name}.toml"):
+                # Without the watcher: the style sheet is not parsed yet, so it need not be again.
+                self.set_reactive(App.theme, name)
+                self.stylesheet.set_variables(self.get_css_variables())
+                return
             self._notices.append(suggest(name, [*shipped_names(folder), *self.available_themes]))
 
     def _register_themes(self) -> None:

@@ -5,8 +5,7 @@ Each command is an action of the main screen (``action_<name>``); a test holds t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from textual.binding import Binding, BindingType
 
@@ -14,8 +13,7 @@ Group: TypeAlias = Literal["Run", "Stream", "Memory", "Errors", "View", "kvtui"]
 GROUPS: tuple[Group, ...] = ("Run", "Stream", "Memory", "Errors", "View", "kvtui")
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """One thing the user can do."""
 
     name: str

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, fields
-from difflib import get_close_matches
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
@@ -21,8 +20,7 @@ _BOOLS = {"dark", "ansi"}
 _PLAIN_VARIABLES = ("-style", "-modal", "block-cursor", "input-cursor-text-style")
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedTheme:
+class LoadedTheme(NamedTuple):
     """A theme that is safe to register, and what was wrong with its file."""
 
     theme: Theme
@@ -44,9 +42,15 @@ def shipped_names(folder: Path | None = None) -> list[str]:
 
 def suggest(name: str, known: list[str]) -> str:
     """One sentence for an unknown name, with the nearest known one."""
-    near = get_close_matches(name, known, n=1, cutoff=0.5)
+    near = _nearest(name, known)
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
     return f"no theme {name!r}; {hint}"
+
+
+def _nearest(word: str, known: list[str]) -> list[str]:
+    from difflib import get_close_matches  # only a mistake needs it
+
+    return get_close_matches(word, known, n=1, cutoff=0.5)
 
 
 def load_theme(path: Path) -> LoadedTheme:
@@ -68,7 +72,7 @@ def build_theme(data: dict[str, Any], file: str, name: str) -> LoadedTheme:
     clean: dict[str, Any] = {}
     for key, value in data.items():
         if key not in _FIELDS:
-            near = get_close_matches(key, sorted(_FIELDS), n=1)
+            near = _nearest(key, sorted(_FIELDS))
             hint = f" (did you mean {near[0]!r}?)" if near else ""
             problems.append(f"{file}: unknown key {key!r}{hint}")
         elif key in _COLORS:

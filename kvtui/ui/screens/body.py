@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 class BodyScreen(ModalScreen[None]):
     """Shows sanitised text; scrolls."""
 
+    CSS_PATH = "../dialogs.tcss"
     BINDINGS = [  # noqa: RUF012
         Binding("escape,o,q", "app.pop_screen", "Close", show=False),
         Binding("y,Y", "copy", "Copy", show=False),

@@ -28,6 +28,7 @@ between tokens after the first; tok/s = 1 / TPOT. GiB are 2^30 bytes."""
 class HelpScreen(ModalScreen[None]):
     """The table of commands, in groups."""
 
+    CSS_PATH = "../dialogs.tcss"
     BINDINGS = [  # noqa: RUF012
         Binding("escape,question_mark,q,f1", "app.pop_screen", "Close", show=False)
     ]

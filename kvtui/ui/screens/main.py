@@ -68,6 +68,13 @@ class MainScreen(MainActions, Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Header, panes, footer."""
+        # The classes of this size at once: the first layout is then the last.
+        size = self.app.size
+        for name in (
+            *self._get_breakpoint_classes(size.width, self.HORIZONTAL_BREAKPOINTS),
+            *self._get_breakpoint_classes(size.height, self.VERTICAL_BREAKPOINTS),
+        ):
+            self.add_class(name)
         yield self.header
         yield self.tabs
         with Horizontal(id="panes"):

@@ -75,6 +75,7 @@ class ChoiceList(LinesWidget):
 class PickerScreen(ModalScreen[str | None]):
     """Choose one of a list; returns its value, or None."""
 
+    CSS_PATH = "../dialogs.tcss"
     BINDINGS = [  # noqa: RUF012
         Binding("escape", "leave", "Leave", show=False),
         Binding("enter", "take", "Take", show=False, priority=True),

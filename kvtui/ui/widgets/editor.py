@@ -40,7 +40,20 @@ class PromptEditor(Vertical):
     """Prompt, system text, most tokens, temperature, repeats. Enter runs, Esc keeps and leaves."""
 
     DEFAULT_CSS = """
-    PromptEditor { height: auto; }
+    PromptEditor {
+        height: auto;
+        .rule { height: 1; color: $border-blurred; overflow: hidden; text-wrap: nowrap; }
+        PromptArea {
+            height: auto; min-height: 2; max-height: 8; padding: 0 0 0 2; background: $panel;
+        }
+        .fields { height: 1; }
+        Label { width: auto; padding: 0 1 0 2; color: $foreground-muted; }
+        Input { background: $panel; width: 1fr; }
+        Input:focus { background: $panel; }
+        #field-note { height: 1; color: $foreground-muted; padding-left: 2; }
+        #field-note.wrong { color: $error; }
+    }
+    .-h-24 PromptArea { max-height: 4; }
     """
 
     def __init__(self, form: PromptForm) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -13,8 +13,6 @@ from kvtui.ui.rows import BLANK, Row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from textual import events
 
 
 class LinesWidget(Widget):
@@ -27,6 +25,7 @@ class LinesWidget(Widget):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._rows: list[Row] = []
+        self._drawn_for: Size | None = None
         self._palette: Palette | None = None
 
     def draw(self, width: int, height: int) -> Sequence[Row]:
@@ -36,10 +35,11 @@ class LinesWidget(Widget):
     def redraw(self) -> None:
         """Draw again and repaint the rows that differ from those on the screen."""
         width, height = self.size
-        if not width or not height:
-            return
+        if not width or not height or self._drawn_for is None:
+            return  # nothing is on the screen yet: the first render draws
         new = list(self.draw(width, height))[:height]
         old, self._rows = self._rows, new
+        self._drawn_for = self.size
         first = last = -1
         for y in range(max(len(old), len(new))):
             if (old[y] if y < len(old) else BLANK) != (new[y] if y < len(new) else BLANK):
@@ -47,11 +47,6 @@ class LinesWidget(Widget):
                 last = y
         if first >= 0:
             self.refresh(Region(0, first, width, last - first + 1))
-
-    def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002
-        """A new size is drawn whole."""
-        self.redraw()
-        self.refresh()
 
     def notify_style_update(self) -> None:
         """A new theme needs new colours for the same rows."""
@@ -72,5 +67,9 @@ class LinesWidget(Widget):
 
     def render_line(self, y: int) -> Strip:
         """One row of the content area."""
-        width = self.size.width
+        size = self.size
+        if size != self._drawn_for:  # the first time, or after a resize: all rows are asked for
+            self._drawn_for = size
+            self._rows = list(self.draw(*size))[: size.height]
+        width = size.width
         return self.palette.strip(self._rows[y] if y < len(self._rows) else BLANK, width)

@@ -45,7 +45,7 @@ class TitledLines(LinesWidget):
 
     def set_title(self, number: int, name: str, right_side: str) -> None:
         """Set the border's title where it differs from the one shown."""
-        key = (right_side, self.outer_size.width)
+        key = (right_side, self.outer_size.width if right_side else 0)
         if key != self._titled:
             self._titled = key
             self.border_title = pane_title(number, name, *key)
@@ -111,6 +111,10 @@ class MemoryPane(TitledLines):
         """The title is there from the first frame."""
         self._title()
 
+    def on_resize(self) -> None:
+        """The title's line follows the width."""
+        self._title()
+
     def _title(self) -> None:
         state = self.state
         text = ""
@@ -121,7 +125,6 @@ class MemoryPane(TitledLines):
 
     def draw(self, width: int, height: int) -> Sequence[Row]:
         """Bars and what fits."""
-        self._title()
         if self.state is None:
             return ()
         from kvtui.ui.draw.memory import memory_rows
@@ -143,6 +146,10 @@ class ErrorsPane(TitledLines):
         """The title is there from the first frame."""
         self._title()
 
+    def on_resize(self) -> None:
+        """The title's line follows the width."""
+        self._title()
+
     def _title(self) -> None:
         state = self.state
         text = ""
@@ -152,7 +159,6 @@ class ErrorsPane(TitledLines):
 
     def draw(self, width: int, height: int) -> Sequence[Row]:
         """The latest failure, hints, history."""
-        self._title()
         if self.state is None:
             return ()
         from kvtui.ui.draw.errors import errors_rows

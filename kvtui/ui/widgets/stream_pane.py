@@ -77,7 +77,8 @@ class StreamPane(Vertical):
         parts = [] if view is None else [view.model or view.label]
         if view is not None and view.embedded and self.size.width >= 60 and view.model:
             parts.append("embedded")
-        key = (" · ".join(parts), self.outer_size.width)
+        text = " · ".join(parts)
+        key = (text, self.outer_size.width if text else 0)
         if key != self._titled:
             self._titled = key
             self.border_title = pane_title(1, "Stream", *key)

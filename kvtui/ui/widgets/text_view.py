@@ -142,6 +142,8 @@ class TextView(ScrollView, can_focus=True):
         position = self.scroll_offset.y / max(1, len(history))
         if history.rewrap(self.scrollable_content_region.width):
             self._strips.clear()
+        if not len(history):
+            return
         self.virtual_size = Size(self.scrollable_content_region.width, len(history))
         self._move_to(self.max_scroll_y if self.following else round(position * len(history)))
         self.refresh()
