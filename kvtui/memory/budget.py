@@ -166,24 +166,9 @@ def answer(question: Question) -> Answer:
         UnknownNameError: an unknown engine or precision.
         PlanError: a precision or a split that this cache cannot have.
     """
-    validate(question)
-    split = split_of(question)
-    k, v = _precisions(question)
-    layers = question.model.layers
-    if question.spec_tokens and question.engine != "llamacpp":
-        layers = (*layers, *question.model.draft_layers)
-    whole = split_stages(layers, _with_draft(split, len(layers), question))
-    ranked = [rank_layers(stage, split.tp) for stage in whole]
-    stores = _stores(question, ranked, k, v, split)
-    terms = overhead.of(question, split)
-    weighed = weights.weigh(
-        question.model,
-        question.weights_dtype,
-        question.weights_bytes,
-        question.extra_weights_bytes,
-    )
-    held = weights.on_ranks(weighed, split, [len(stage) for stage in whole])
-    budgets = [_budget(question, terms, size) for size in held]
+    ready = _prepare(question)
+    split, k, v, terms, weighed = ready.split, ready.k, ready.v, ready.terms, ready.weighed
+    stores, budgets = ready.stores, ready.budgets
     context, sequences = question.context, ceil_div(question.concurrency, split.dp)
     ratios = [
         store.ratio(budget.kv_bytes, context) for store, budget in zip(stores, budgets, strict=True)
@@ -244,6 +229,55 @@ def answer(question: Question) -> Answer:
         details=store.details(budget.kv_bytes, context, sequences),
         notes=(*terms.notes, *_notes(question, split, k, v, weighed, budget)),
     )
+
+
+def fits(question: Question) -> bool:
+    """Whether the sequences asked for fit: `answer` without everything else.
+
+    Raises:
+        BadValueError, UnknownNameError, PlanError: as `answer`.
+    """
+    ready = _prepare(question)
+    sequences = ceil_div(question.concurrency, ready.split.dp)
+    return all(
+        _total(question, store, sequences) <= own.kv_bytes
+        for store, own in zip(ready.stores, ready.budgets, strict=True)
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ready:
+    """A question worked out as far as one card's cache and budget, for each stage."""
+
+    split: Parallel
+    k: Precision
+    v: Precision
+    terms: overhead.Overhead
+    weighed: weights.Weights | None
+    stores: Sequence[Store]
+    budgets: Sequence[Budget]
+
+
+def _prepare(question: Question) -> _Ready:
+    validate(question)
+    split = split_of(question)
+    k, v = _precisions(question)
+    layers = question.model.layers
+    if question.spec_tokens and question.engine != "llamacpp":
+        layers = (*layers, *question.model.draft_layers)
+    whole = split_stages(layers, _with_draft(split, len(layers), question))
+    ranked = [rank_layers(stage, split.tp) for stage in whole]
+    stores = _stores(question, ranked, k, v, split)
+    terms = overhead.of(question, split)
+    weighed = weights.weigh(
+        question.model,
+        question.weights_dtype,
+        question.weights_bytes,
+        question.extra_weights_bytes,
+    )
+    held = weights.on_ranks(weighed, split, [len(stage) for stage in whole])
+    budgets = [_budget(question, terms, size) for size in held]
+    return _Ready(split, k, v, terms, weighed, stores, budgets)
 
 
 def _precisions(question: Question) -> tuple[Precision, Precision]:

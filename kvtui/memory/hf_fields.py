@@ -1,0 +1,173 @@
+"""Fields of a config.json: looked up by name, checked, and none passed over that matters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Any
+
+from .errors import PlanError
+from .model import MAX_DIM
+
+# A name with one of these in it may change the cache, so an unknown one is refused.
+_TELLING = re.compile(
+    r"kv|head|layer|window|chunk|state|ssm|conv|lora|latent|cache|compress|index|atten|attn"
+    r"|linear|mamba|shar|recurr|local|global|sparse|block|pattern|interval|rnn|lru|memory|sink"
+    r"|period|swa|sliding|mtp|nextn",
+    re.IGNORECASE,
+)
+
+
+class ConfigError(PlanError):
+    """A config.json that is not read: which field is missing, unknown or senseless.
+
+    Attributes:
+        field: the field's name; empty where the file itself is wrong.
+    """
+
+    def __init__(self, field: str, problem: str) -> None:
+        self.field = field
+        super().__init__(problem)
+
+
+class Fields:
+    """The fields of one JSON object, each remembered once it was looked at.
+
+    Args:
+        raw: the object.
+        where: the object's name in messages ("config.json", "text_config").
+    """
+
+    def __init__(self, raw: Mapping[str, Any], where: str) -> None:
+        self.raw = raw
+        self.where = where
+        self._seen: set[str] = set()
+
+    def get(self, *names: str) -> Any:
+        """The first of these fields that is there and not null, else None."""
+        self._seen.update(names)
+        return next((self.raw[name] for name in names if self.raw.get(name) is not None), None)
+
+    def need(self, *names: str) -> Any:
+        """As `get`, but one must be there.
+
+        Raises:
+            ConfigError: naming the first.
+        """
+        found = self.get(*names)
+        if found is None:
+            raise self.missing(*names)
+        return found
+
+    def missing(self, *names: str) -> ConfigError:
+        """The error for a field that is not there."""
+        how = "is null" if any(name in self.raw for name in names) else "is missing"
+        return ConfigError(names[0], f"{self.where}: {names[0]} {how}, and nothing is assumed")
+
+    def whole(self, *names: str, limit: int = MAX_DIM, least: int = 1) -> int:
+        """A field that must be there and be a sensible whole number.
+
+        Raises:
+            ConfigError: missing, not whole, or out of range.
+        """
+        return self.checked(names, self.need(*names), limit, least)
+
+    def maybe(self, *names: str, limit: int = MAX_DIM, least: int = 1) -> int | None:
+        """As `whole`, None where it is not there.
+
+        Raises:
+            ConfigError: not whole, or out of range.
+        """
+        found = self.get(*names)
+        return None if found is None else self.checked(names, found, limit, least)
+
+    def checked(self, names: tuple[str, ...], value: Any, limit: int, least: int) -> int:
+        """`value` if it is a whole number in the range.
+
+        Raises:
+            ConfigError: naming the field.
+        """
+        name = next((item for item in names if self.raw.get(item) is not None), names[0])
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ConfigError(name, f"{self.where}: {name} is no whole number: {_short(value)}")
+        if not least <= value <= limit:
+            raise ConfigError(
+                name, f"{self.where}: {name} is {value:,}, not between {least:,} and {limit:,}"
+            )
+        return value
+
+    def list_of(self, name: str, length: int) -> list[Any] | None:
+        """A list with one item for each layer, or None where it is not there.
+
+        Raises:
+            ConfigError: no list, or of another length.
+        """
+        found = self.get(name)
+        if found is None:
+            return None
+        if not isinstance(found, list):
+            raise ConfigError(name, f"{self.where}: {name} is no list: {_short(found)}")
+        if len(found) != length:
+            raise ConfigError(
+                name, f"{self.where}: {name} has {len(found)} entries for {length} layers"
+            )
+        return found
+
+    def inner(self, name: str) -> Fields | None:
+        """The object in a field, or None where it is not there.
+
+        Raises:
+            ConfigError: it is no object.
+        """
+        found = self.get(name)
+        if found is None:
+            return None
+        if not isinstance(found, Mapping):
+            raise ConfigError(name, f"{self.where}: {name} is no object: {_short(found)}")
+        return Fields(found, name)
+
+    def refuse_unknown(self) -> None:
+        """Refuse a field that was not looked at and may change the cache.
+
+        Raises:
+            ConfigError: naming it.
+        """
+        patterns = words("harmless")
+        for name, value in self.raw.items():
+            if name in self._seen or not value or value == "none" or isinstance(value, Mapping):
+                continue
+            if not _TELLING.search(name):
+                continue
+            if not any(fnmatchcase(name, pattern) for pattern in patterns):
+                raise ConfigError(
+                    name,
+                    f"{self.where}: the field {name} is not known here and may change the cache",
+                )
+
+
+@cache
+def words(key: str) -> tuple[str, ...]:
+    """A list of `hf_words.toml`.
+
+    Raises:
+        PlanError: the file is not what it should be.
+    """
+    import tomllib
+    from pathlib import Path
+
+    path = Path(__file__).with_name("hf_words.toml")
+    try:
+        with path.open("rb") as stream:
+            found = tomllib.load(stream)[key]
+    except (OSError, tomllib.TOMLDecodeError, KeyError) as error:
+        raise PlanError(f"hf_words.toml of kvtui.memory cannot be used: {error}") from error
+    return tuple(found)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "…"

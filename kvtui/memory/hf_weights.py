@@ -1,0 +1,134 @@
+"""Parameters and precision of a checkpoint, from its config.json."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .hf_fields import Fields
+from .model import Attention, Experts, Latent, Layer, State
+
+_METHODS = {"fp8": "fp8", "mxfp4": "mxfp4", "fbgemm_fp8": "fp8", "nvfp4": "nvfp4"}
+
+
+def weights_precision(inner: Fields, outer: Fields, dtype: str) -> str | None:
+    """The precision of the weights; None for a quantisation that is not known here."""
+    quantised = inner.inner("quantization_config") or outer.inner("quantization_config")
+    if quantised is None:
+        return dtype or None
+    method = str(quantised.get("quant_method") or "").casefold()
+    if method in _METHODS:
+        return _METHODS[method]
+    if method in ("gptq", "awq", "auto-round", "autoround", "auto_round", "gptqmodel"):
+        return _bits(quantised.get("bits", "w_bit"))
+    if method == "bitsandbytes":
+        return "int4" if quantised.get("load_in_4bit") else "int8"
+    if method == "modelopt":
+        algorithm = str(quantised.get("quant_algo") or "").upper()
+        return {"NVFP4": "nvfp4", "FP8": "fp8", "W4A16_NVFP4": "nvfp4"}.get(algorithm)
+    if method == "compressed-tensors":
+        return _compressed(quantised)
+    return None
+
+
+def _bits(bits: Any) -> str | None:
+    return {4: "int4", 8: "int8"}.get(bits) if isinstance(bits, int) else None
+
+
+def _compressed(quantised: Fields) -> str | None:
+    """compressed-tensors: the format, or bits and type of its first group."""
+    groups = quantised.get("config_groups")
+    first = next(iter(groups.values()), None) if isinstance(groups, dict) else None
+    form = str((first or {}).get("format") or quantised.get("format") or "")
+    if form.startswith("mxfp4"):
+        return "mxfp4"
+    if form.startswith("nvfp4"):
+        return "nvfp4"
+    weights = (first or {}).get("weights") if isinstance(first, dict) else None
+    if not isinstance(weights, dict):
+        return None
+    if weights.get("type") == "float":
+        return {8: "fp8", 4: "nvfp4"}.get(weights.get("num_bits", 0))
+    return _bits(weights.get("num_bits"))
+
+
+def estimate(
+    fields: Fields, kind: str, layers: Sequence[Layer]
+) -> tuple[int | None, int | None, Experts | None, str]:
+    """Parameters, those that a token uses, and the experts, where the fields give them.
+
+    Counted are embedding, head, attention and gated MLPs of plain attention models; norms and
+    biases are left out (under 0.1 %). None for models with recurrences, encoders or varying
+    layers, whose projections the fields do not give in full.
+    """
+    unknown = (None, None, None, "parameters not counted from these fields: give --weights-gib")
+    caches = [layer[0] if len(layer) == 1 else None for layer in layers]
+    if any(not isinstance(cache, Attention | Latent) for cache in caches):
+        return unknown
+    hidden = fields.maybe("hidden_size")
+    vocab = fields.maybe("vocab_size", limit=1 << 26)
+    heads = fields.get("num_attention_heads")
+    inter = fields.get("intermediate_size")
+    activation = str(fields.get("hidden_act", "hidden_activation") or "")
+    ungated = kind in ("gpt2", "opt", "bloom", "gpt_neox", "gptj", "phi", "falcon", "starcoder2")
+    if not (hidden and vocab and isinstance(heads, int)) or ungated or not activation:
+        return unknown
+    if fields.get("num_kv_shared_layers") or activation in ("relu2", "situ"):
+        return unknown
+    attention = sum(_attention(cache, hidden, heads, fields) for cache in caches)
+    tied = fields.get("tie_word_embeddings")
+    ends = vocab * hidden * (1 if tied is True else 2)
+    return _with_mlp(fields, len(layers), hidden, inter, attention + ends) or unknown
+
+
+def _attention(cache: Any, hidden: int, heads: int, fields: Fields) -> int:
+    if isinstance(cache, Latent):
+        nope, v_dim = fields.get("qk_nope_head_dim") or 0, fields.get("v_head_dim") or 0
+        query = fields.get("q_lora_rank")
+        q_dim = heads * (nope + cache.rope)
+        queries = hidden * query + query * q_dim if query else hidden * q_dim
+        return int(
+            queries
+            + hidden * (cache.rank + cache.rope)
+            + cache.rank * heads * (nope + v_dim)
+            + heads * v_dim * hidden
+        )
+    if isinstance(cache, State):
+        return 0
+    return int(
+        hidden * heads * (cache.k_dim + cache.v_dim)
+        + hidden * cache.kv_heads * (cache.k_dim + cache.v_dim)
+    )
+
+
+def _with_mlp(
+    fields: Fields, layers: int, hidden: int, inter: Any, rest: int
+) -> tuple[int, int, Experts | None, str] | None:
+    count = fields.maybe("n_routed_experts", "num_experts", "num_local_experts")
+    if not count:
+        if not isinstance(inter, int):
+            return None
+        total = rest + layers * 3 * hidden * inter
+        return total, total, None, ""
+    active = fields.maybe("num_experts_per_tok", "top_k_experts", "num_experts_per_token")
+    width = fields.maybe("moe_intermediate_size") or inter
+    if active is None or not isinstance(width, int):
+        return None
+    listed = fields.get("moe_layer_freq")
+    dense = fields.maybe("first_k_dense_replace", least=0) or 0
+    if isinstance(listed, list):
+        dense = sum(1 for item in listed if not item)
+    shared = fields.get("n_shared_experts", "num_shared_experts") or 0
+    shared_width = fields.maybe("shared_expert_intermediate_size", least=0) or shared * width
+    if fields.get("enable_moe_block") and isinstance(inter, int):
+        shared_width = inter  # Gemma 4: a dense MLP beside the experts
+    sparse = layers - dense
+    one = 3 * hidden * width
+    routed = sparse * count * one
+    total = rest + routed + sparse * (3 * hidden * shared_width + hidden * count)
+    if dense:
+        if not isinstance(inter, int):
+            return None
+        total += dense * 3 * hidden * inter
+    used = total - routed + sparse * active * one
+    return total, used, Experts(count, active, routed), ""
