@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -92,7 +91,7 @@ class Client:
     def _sentence(self, url: str, error: Exception) -> str:
         parts = urlsplit(url)
         host = self.hide(parts.netloc.rpartition("@")[2])
-        if isinstance(error, TimeoutError | asyncio.TimeoutError):
+        if isinstance(error, TimeoutError):
             return f"{host} did not answer within {self._timeout_s:g} s."
         if isinstance(error, aiohttp.ClientConnectorDNSError):
             return f"The name {host} cannot be resolved."

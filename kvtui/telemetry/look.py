@@ -66,6 +66,7 @@ class Look:
         try:
             status = await self._look(session)
         except Unreached as error:
+            self._known, self.quiet = (), False  # who comes back may be another server
             status = ServerStatus(answered=False, notes=(str(error),))
         return replace(status, at=time.monotonic())
 

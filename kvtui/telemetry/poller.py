@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -90,7 +91,7 @@ class TelemetryPoller:
         return self._latest
 
     def wake(self) -> None:
-        """Look now instead of at the end of the pause: the user ran something."""
+        """Look before the pause ends, though not twice a second: the user ran something."""
         with self._lock:
             if self._loop is not None and self._wake is not None:
                 self._loop.call_soon_threadsafe(self._wake.set)
@@ -127,7 +128,7 @@ class TelemetryPoller:
                 self._loop = self._task = self._wake = None
 
     async def _poll(self, session: aiohttp.ClientSession, wake: asyncio.Event) -> None:
-        seen: deque[ServerStatus] = deque()
+        seen: deque[ServerStatus] = deque(maxlen=128)
         failures = 0
         while True:
             status = await self._look.once(session)
@@ -145,6 +146,9 @@ class TelemetryPoller:
             wake.clear()
             with suppress(TimeoutError):
                 await asyncio.wait_for(wake.wait(), self._pause(status, failures))
+            early = status.at + LEAST_PERIOD_S - time.monotonic()
+            if early > 0:  # woken: still no more than one look a second
+                await asyncio.sleep(early)
 
     def _pause(self, status: ServerStatus, failures: int) -> float:
         return pause_s(

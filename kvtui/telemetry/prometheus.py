@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 PREFIXES = ("vllm:", "sglang:", "llamacpp:", "tgi_", "dynamo_", "litellm_", "kvtui:")
@@ -79,32 +80,59 @@ def read_page(text: str, wanted: Collection[str]) -> Page:
     Both the text format 0.0.4 and OpenMetrics (exemplars, ``# EOF``) are taken. Types and help
     texts are not needed. ``*_created`` is never wanted.
     """
-    from prometheus_client.parser import text_string_to_metric_families as parse
-
     samples: dict[str, list[Sample]] = {}
     prefixes: set[str] = set()
+    unwanted: set[str] = set()
     lines = bad = 0
     for line in _lines(text):
         if not line or line[0] == "#":
             continue
         lines += 1
-        name = line.split("{", 1)[0].split(None, 1)[0] if line[0] not in "{ \t" else ""
-        if not name.startswith(PREFIXES):
+        name = line.partition("{")[0]
+        if name in unwanted or not line.startswith(PREFIXES):
             continue
+        name = name.split(None, 1)[0]
         prefixes.update(prefix for prefix in PREFIXES if name.startswith(prefix))
         if name not in wanted and name.removesuffix("_total") not in wanted:
+            unwanted.add(name)
             continue
         try:
-            found = [sample for family in parse(line) for sample in family.samples]
+            full_name, labels, value = _sample(line)
         except (ValueError, IndexError):
             bad += 1
             continue
-        for sample in found:
-            value = _finite(sample.value)
-            samples.setdefault(sample.name, []).append(Sample(sample.labels, value))
+        samples.setdefault(full_name, []).append(Sample(labels, _finite(value)))
     return Page(
         {name: tuple(group) for name, group in samples.items()}, frozenset(prefixes), lines, bad
     )
+
+
+def _sample(line: str) -> tuple[str, Mapping[str, str], float]:
+    """Name, labels and value of one line.
+
+    From look to look only the values change: the name and the labels before it, whose parsing is
+    slow, are remembered.
+
+    Raises:
+        ValueError, IndexError: The line is malformed.
+    """
+    if " # " in line:  # an exemplar, or a label that looks like one
+        return _parsed(line)
+    end = line.rfind("}") + 1 or len(line.split(None, 1)[0])
+    value = line[end:].split(None, 1)[0]
+    if "_" in value:  # Python's digit groups are no Prometheus number
+        raise ValueError(value)
+    name, labels, _ = _parsed(f"{line[:end]} 0")
+    return name, labels, float(value)
+
+
+@lru_cache(maxsize=4096)
+def _parsed(line: str) -> tuple[str, Mapping[str, str], float]:
+    from prometheus_client.parser import text_string_to_metric_families
+
+    (family,) = text_string_to_metric_families(line)
+    (sample,) = family.samples
+    return sample.name, sample.labels, sample.value
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -73,6 +73,21 @@ async def test_a_page_that_appears_later_is_found(server: FakeServer, page: Page
     assert look.quiet
 
 
+async def test_after_an_outage_another_server_may_have_taken_its_place(
+    server: FakeServer, page: Page
+) -> None:
+    server.text("/metrics", page("llamacpp.prom"))
+    server.json("/slots", page("llamacpp_slots.json"))
+    look = Look(f"{server.origin}/v1", timeout_s=0.2)
+    assert (await look_at(look)).kind == "llamacpp"
+    server.hang("/metrics")
+    assert not (await look_at(look)).answered
+    server.text("/metrics", page("vllm.prom"))
+    server.json("/v1/models", '{"data":[{"id":"m","owned_by":"vllm","max_model_len":99}]}')
+    status = await look_at(look)
+    assert (status.kind, status.context) == ("vllm", 99)
+
+
 async def test_a_host_elsewhere_is_not_asked_for_pages_its_kind_does_not_have(
     server: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

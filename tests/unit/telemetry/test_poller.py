@@ -70,6 +70,7 @@ async def test_rates_come_with_the_second_look(
     poller.wake()
     second = await statuses.next()
     assert second.generation_tps == pytest.approx(100 / (second.at - first.at))
+    assert second.at - first.at >= 1.0, "woken, but never twice a second"
     poller.stop()
     assert await asyncio.to_thread(poller.join, 20)
 

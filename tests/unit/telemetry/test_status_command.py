@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import urllib.request
@@ -116,6 +117,23 @@ def test_what_is_no_url_fails_in_json_too(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert json.loads(done.stdout)["server"]["answered"] is False
     assert "http://" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT to one process")
+def test_watch_prints_each_look_and_ends_with_130(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kvtui", "status", "--json", "--watch", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(tmp_path),
+    )
+    assert process.stdout is not None
+    looks = [json.loads(process.stdout.readline()) for _ in range(2)]
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert errors == b""
+    assert looks[0]["at"] < looks[1]["at"]
 
 
 # --- against kvtui serve, as a process of its own -------------------------------------------------
