@@ -44,11 +44,26 @@ class Slot:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays' part in use: 2 · layers · kv_heads · head_dim · itemsize · length.
+        """Bytes in use; see `usage`."""
+        return self.usage().nbytes
 
-        Taken from the arrays, not from the formula, so that the two can be compared.
+    def usage(self) -> Usage:
+        """Tokens in use, and the bytes of the arrays' part that holds them.
+
+        The bytes are the arrays' own, not the formula's (2 · layers · kv_heads · head_dim ·
+        itemsize · tokens), so that the two can be compared.
         """
-        return self.keys[:, :, : self.length].nbytes + self.values[:, :, : self.length].nbytes
+        length = self.length  # read once: the engine's thread may go on meanwhile
+        nbytes = self.keys[:, :, :length].nbytes + self.values[:, :, :length].nbytes
+        return Usage(length, nbytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What of a cache is in use."""
+
+    tokens: int
+    nbytes: int
 
 
 class KVCache:
@@ -82,15 +97,10 @@ class KVCache:
         """Bytes reserved for all slots."""
         return self.keys.nbytes + self.values.nbytes
 
-    @property
-    def nbytes_in_use(self) -> int:
-        """Bytes that hold cached tokens now."""
-        return sum(slot.nbytes for slot in self.slots)
-
-    @property
-    def tokens_in_use(self) -> int:
-        """Tokens cached now, over all slots."""
-        return sum(slot.length for slot in self.slots)
+    def usage(self) -> Usage:
+        """What all slots hold now."""
+        parts = [slot.usage() for slot in self.slots]
+        return Usage(sum(part.tokens for part in parts), sum(part.nbytes for part in parts))
 
     @property
     def tokens_total(self) -> int:

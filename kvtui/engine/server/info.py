@@ -89,7 +89,7 @@ async def metrics(request: web.Request) -> web.Response:
 def _metrics_text(engine: Engine) -> str:
     cache, scheduler = engine.cache, engine.scheduler
     counters = scheduler.counters
-    bytes_in_use, tokens_in_use = cache.nbytes_in_use, cache.tokens_in_use
+    usage = cache.usage()
     label = f'model_name="{_escaped(engine.model_id)}"'
     # A block is one token here, so that blocks say exactly how many tokens are cached.
     blocks = f'block_size="1",cache_dtype="float32",num_gpu_blocks="{cache.tokens_total}"'
@@ -98,7 +98,7 @@ def _metrics_text(engine: Engine) -> str:
         (
             "vllm:kv_cache_usage_perc",
             "gauge",
-            [(label, tokens_in_use / cache.tokens_total)],
+            [(label, usage.tokens / cache.tokens_total)],
         ),
         ("vllm:num_requests_running", "gauge", [(label, scheduler.running)]),
         ("vllm:num_requests_waiting", "gauge", [(label, scheduler.waiting)]),
@@ -113,9 +113,9 @@ def _metrics_text(engine: Engine) -> str:
                 for reason in sorted(reasons, key=lambda reason: reason.value)
             ],
         ),
-        ("kvtui:kv_cache_bytes_in_use", "gauge", [(label, bytes_in_use)]),
+        ("kvtui:kv_cache_bytes_in_use", "gauge", [(label, usage.nbytes)]),
         ("kvtui:kv_cache_bytes_total", "gauge", [(label, cache.nbytes_total)]),
-        ("kvtui:kv_cache_tokens_in_use", "gauge", [(label, tokens_in_use)]),
+        ("kvtui:kv_cache_tokens_in_use", "gauge", [(label, usage.tokens)]),
     ]
     lines = []
     for name, kind, values in samples:

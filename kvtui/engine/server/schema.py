@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from msgspec import Meta, Struct
 
 from kvtui.engine.chat import Message
@@ -14,6 +16,8 @@ from kvtui.engine.server.errors import ApiError
 
 MAX_BODY = 1 << 20
 """Bytes of a request body."""
+
+_BODY_TIMEOUT_S = 30.0
 
 DEFAULT_MAX_TOKENS = 512
 """Tokens generated where a request names no limit and the context reaches as far."""
@@ -220,9 +224,10 @@ async def read_body(request: web.Request, kind: type[R]) -> R:
     """The request's body as `kind`.
 
     Raises:
-        ApiError: 400 for anything else, naming the field where there is one.
+        ApiError: 400 for anything else, naming the field where there is one; 408 for a body that
+            does not come.
     """
-    raw = await request.read()
+    raw = await _read(request)
     try:
         return msgspec.json.decode(raw, type=kind)
     except msgspec.ValidationError as error:
@@ -236,3 +241,13 @@ async def read_body(request: web.Request, kind: type[R]) -> R:
         ) from error
     except RecursionError as error:
         raise ApiError(400, "The JSON body of your request is nested too deeply.") from error
+
+
+async def _read(request: web.Request) -> bytes:
+    try:
+        async with asyncio.timeout(_BODY_TIMEOUT_S):
+            return await request.read()
+    except TimeoutError:
+        raise ApiError(408, "The request body did not arrive in time.") from None
+    except (web.RequestPayloadError, HttpProcessingError) as error:
+        raise ApiError(400, "The request body could not be read as it was sent.") from error

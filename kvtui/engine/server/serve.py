@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import os
 import signal
 import socket
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 
 import msgspec
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from kvtui.engine import models
 from kvtui.engine.engine import Engine
@@ -24,8 +26,6 @@ from kvtui.engine.server.state import State
 _BACKLOG = 1024
 _GRACE_S = 2.0
 """After the parent's end the process is gone within this time, whatever it is doing."""
-
-_HEADERS_TIMEOUT_S = 75.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +96,19 @@ def _raise_file_limit() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
+class _ClientFaults(logging.Filter):
+    """Drops aiohttp's tracebacks of what clients did wrong on the wire; defects stay."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to log the record."""
+        error = record.exc_info[1] if record.exc_info else None
+        return not isinstance(error, (HttpProcessingError, ConnectionError))
+
+
 async def _listen(
     options: Options, engine: Engine, listener: socket.socket, stop: _StopSignal
 ) -> None:
+    logging.getLogger("aiohttp.server").addFilter(_ClientFaults())
     app = build_app(State(engine, options.api_key))
     runner = web.AppRunner(
         app, access_log=None, handler_cancellation=True, shutdown_timeout=0.5, handle_signals=False

@@ -38,8 +38,8 @@ def test_bytes_in_use_equal_the_formula(geometry: LlamaConfig, bytes_per_token: 
         assert cache.take() is slot
         slot.grow(length)
         assert slot.nbytes == bytes_per_token * length
-    assert cache.nbytes_in_use == bytes_per_token * 82
-    assert cache.tokens_in_use == 82
+    assert cache.usage().nbytes == bytes_per_token * 82
+    assert cache.usage().tokens == 82
     assert cache.tokens_total == 192
     assert cache.nbytes_total == bytes_per_token * 192
 
@@ -52,9 +52,9 @@ def test_slots_are_taken_and_given_back() -> None:
     assert cache.take() is None
     first.grow(5)
     cache.release(first)
-    assert cache.nbytes_in_use == 0
+    assert cache.usage().nbytes == 0
     first.grow(5)  # a pass that had not ended when its sequence was cancelled
-    assert cache.nbytes_in_use == 0
+    assert cache.usage().nbytes == 0
     assert cache.take() is first
     assert first.length == 0
 

@@ -81,7 +81,7 @@ def test_cache_off_gives_the_same_tokens_and_holds_no_bytes(engine: Engine) -> N
     held: list[int] = []
     alone = Client(engine, kv_cache=False)
     while alone.next().finish is None:
-        held.append(engine.cache.nbytes_in_use)
+        held.append(engine.cache.usage().nbytes)
     assert set(held) == {0}
 
 
@@ -90,7 +90,7 @@ def test_bytes_in_use_follow_the_tokens(engine: Engine) -> None:
     done = threading.Event()
 
     def listener(token: Token) -> None:
-        seen.append((token.count, engine.cache.nbytes_in_use))
+        seen.append((token.count, engine.cache.usage().nbytes))
         if token.finish is not None:
             done.set()
 
@@ -115,7 +115,7 @@ def test_more_requests_than_slots_wait_and_all_end(engine: Engine) -> None:
     results = {tuple(client.finish()) for client in clients}
     assert len(results) == 1
     assert engine.scheduler.running == engine.scheduler.waiting == 0
-    assert engine.cache.nbytes_in_use == 0
+    assert engine.cache.usage().nbytes == 0
 
 
 def test_the_queue_is_first_come_first_served(slow: Engine) -> None:
@@ -161,7 +161,7 @@ def test_a_cancelled_request_frees_its_slot(slow: Engine, kv_cache: bool) -> Non
         pass
     assert client.tokens[-1].finish is Finish.CANCELLED
     assert slow.scheduler.running == 0
-    assert slow.cache.nbytes_in_use == 0
+    assert slow.cache.usage().nbytes == 0
     assert slow.scheduler.counters.finished[Finish.CANCELLED] == 1
 
 
