@@ -285,10 +285,8 @@ def _choose_key(
 
 def _variable_of_host(url: str, environ: Mapping[str, str]) -> str | None:
     """The variable whose key belongs to this URL's host, where it is set."""
-    from urllib.parse import urlsplit
-
-    host = (urlsplit(url).hostname or "").lower()
-    if host == "taotoken.net" and environ.get("TAOTOKEN_API_KEY"):
+    scheme, host, _ = _origin(url)
+    if scheme and host == "taotoken.net" and environ.get("TAOTOKEN_API_KEY"):
         return "TAOTOKEN_API_KEY"
     openai_base = environ.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL
     belongs = _origin(url) in (_origin(openai_base), _origin(OPENAI_URL))

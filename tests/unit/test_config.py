@@ -109,6 +109,10 @@ def test_choice_of_endpoint_and_key(
         "https://eviltaotoken.net/api/v1",
         "http://localhost:9001/v1",
         "https://user@taotoken.net@evil.example/v1",
+        "http://[::1",
+        "https://taotoken.net:port/v1",
+        "taotoken.net/api/v1",
+        "",
     ],
 )
 def test_a_key_goes_to_no_other_host(tmp_path: Path, url: str) -> None:
