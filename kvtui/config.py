@@ -251,7 +251,7 @@ def _choose_url(
     profile: str | None,
     environ: Mapping[str, str],
 ) -> tuple[str | None, str]:
-    if base_url:
+    if base_url is not None:  # an empty one is a mistake to be named, not a wish for another
         return base_url, "--base-url"
     if named is not None:
         return named.base_url, f"profile {profile_name(settings, profile)}"
