@@ -1,0 +1,251 @@
+"""The check-up itself: an async iterator of steps, each as soon as its result is there.
+
+It runs in any event loop. openai is imported in a thread when the network has been seen to work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from kvtui.config import Endpoint
+from kvtui.doctor import network
+from kvtui.doctor.steps import TITLES, Step
+from kvtui.failure import Evidence, Verdict, classify
+from kvtui.failure.evidence import Phase
+from kvtui.failure.urlform import url_problem
+from kvtui.stream.gather import Redactor, cannot_be_sent, key_facts, urlsplit_or_none
+from kvtui.stream.proxy import Proxy, ProxySettingError, proxy_for
+from kvtui.stream.request import Timeouts
+from kvtui.text import one_line
+
+if TYPE_CHECKING:
+    from kvtui.doctor.api import Api
+
+PROMPT = "Count from one to twenty, in words, separated by spaces."
+MAX_TOKENS = 32
+_SHOWN_ADDRESSES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is to be examined."""
+
+    endpoint: Endpoint
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    prompt: str = PROMPT
+    max_tokens: int = MAX_TOKENS
+    notes: tuple[str, ...] = ()
+    """What was noticed while the settings were read."""
+
+
+async def examine(case: Case) -> AsyncIterator[Step]:
+    """Look at everything from the settings to a streamed answer.
+
+    After a step that failed the ones that depend on it are not run; they are given as unknown, so
+    that the list is always whole. A wrong base path is no end where another one answers.
+    """
+    done: set[str] = set()
+    begun = Checkup(case)
+    async for step in begun.steps():
+        done.add(step.name)
+        yield step
+    for name in TITLES:
+        if name not in done:
+            yield Step(name, "unknown", "not reached")
+
+
+class Checkup:
+    """One run through the steps; its fields hold what has been learnt so far."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self.endpoint = case.endpoint
+        self._redactor = Redactor(case.endpoint, {}, ())
+        self._proxy: Proxy | None = None
+        self._base_url = case.endpoint.base_url.strip().rstrip("/")
+        self._limit = case.timeouts.connect
+
+    async def steps(self) -> AsyncIterator[Step]:
+        """The steps until one ends the check-up."""
+        for look in (self._settings, self._url, self._dns, self._tcp, self._tls):
+            step = await look()
+            yield step
+            if step.state == "failed":
+                return
+        api = await asyncio.to_thread(self._api)
+        async with api:
+            async for step in api.steps():
+                yield step
+
+    def _api(self) -> Api:
+        """The part of the check-up that needs openai."""
+        from kvtui.doctor.api import Api
+
+        return Api(self._case, self._base_url, self._proxy, self._redactor)
+
+    # --- settings ---------------------------------------------------------------------------------
+
+    async def _settings(self) -> Step:
+        endpoint, begun = self.endpoint, perf_counter()
+        proxy_error: ProxySettingError | None = None
+        try:
+            self._proxy = proxy_for(self._base_url)
+        except ProxySettingError as error:
+            proxy_error = error
+        except ValueError:
+            pass  # the URL's own step says so
+        detail = ", ".join(
+            (
+                "the embedded engine" if endpoint.embedded else f"URL from {endpoint.chosen_by}",
+                self._key_text(),
+                f"proxy {self._proxy.url} from {self._proxy.variable}"
+                if self._proxy
+                else "no proxy",
+            )
+        )
+        if proxy_error is not None:
+            return self._failed("settings", begun, proxy_error, phase="settings")
+        broken_url = url_problem(self._base_url) is not None
+        if not broken_url and cannot_be_sent(endpoint, self._base_url, {}):
+            return self._failed("settings", begun, None, phase="settings", detail=detail)
+        return Step("settings", "ok", one_line(detail, 300), _ms(begun), self._case.notes)
+
+    def _key_text(self) -> str:
+        facts = key_facts(self.endpoint)
+        if facts.origin is None:
+            wanted = facts.wanted_variable
+            return f"no key ({wanted} is not set)" if wanted else "no key"
+        what = "login token" if facts.kind == "oauth" else "key"
+        return f"{what} from {facts.origin} ({facts.length} characters)"
+
+    async def _url(self) -> Step:
+        begun = perf_counter()
+        if url_problem(self._base_url) is not None:
+            return self._failed("url", begun, None, phase="settings")
+        shown = self._redactor.text(self._base_url)
+        return Step("url", "ok", one_line(shown, 200), _ms(begun))
+
+    # --- the network ------------------------------------------------------------------------------
+
+    def _target(self) -> network.Target:
+        """The first hop: the proxy where one is in effect."""
+        return network.target_of(urlsplit(self._proxy.url if self._proxy else self._base_url))
+
+    async def _dns(self) -> Step:
+        target, begun = self._target(), perf_counter()
+        if network.is_address(target.host):
+            return Step("dns", "unknown", f"{target.host} is an address, not a name")
+        try:
+            addresses = await network.resolve(target, self._limit)
+        except TimeoutError:
+            slow = socket.gaierror(f"no answer from name resolution within {self._limit:.0f} s")
+            return self._failed("dns", begun, slow, phase="connect")
+        except (OSError, UnicodeError) as error:
+            return self._failed("dns", begun, error, phase="connect")
+        shown = ", ".join(addresses[:_SHOWN_ADDRESSES])
+        more = len(addresses) - _SHOWN_ADDRESSES
+        whose = f"the proxy {target.host}" if self._proxy else target.host
+        rest = f" and {more} more" if more > 0 else ""
+        return Step("dns", "ok", f"{whose} is {shown}{rest}", _ms(begun))
+
+    async def _tcp(self) -> Step:
+        target, begun = self._target(), perf_counter()
+        try:
+            peer = await network.connect(target, self._limit)
+        except (OSError, UnicodeError) as error:
+            return self._failed("tcp", begun, error, phase="connect")
+        whose = " (the proxy)" if self._proxy else ""
+        return Step("tcp", "ok", f"{peer} port {target.port}{whose}", _ms(begun))
+
+    async def _tls(self) -> Step:
+        target, begun = self._target(), perf_counter()
+        if not self._base_url.lower().startswith("https:"):
+            return Step("tls", "unknown", "plain HTTP")
+        if self._proxy is not None:
+            return Step("tls", "unknown", "through the proxy: checked with the HTTP step")
+        context = await asyncio.to_thread(_trust)
+        begun = perf_counter()
+        try:
+            version = await network.handshake(target, context, self._limit)
+        except (OSError, UnicodeError) as error:
+            return self._failed("tls", begun, error, phase="connect")
+        return Step("tls", "ok", f"{version}, certificate trusted", _ms(begun))
+
+    # --- failures ---------------------------------------------------------------------------------
+
+    def _failed(
+        self,
+        name: str,
+        begun: float,
+        error: BaseException | None,
+        *,
+        phase: Phase,
+        detail: str = "",
+    ) -> Step:
+        seconds = perf_counter() - begun
+        late = isinstance(error, TimeoutError)
+        evidence = evidence_of(
+            self.endpoint,
+            self._redactor,
+            self._base_url,
+            self._proxy,
+            phase=phase,
+            exceptions=self._redactor.chain(error),
+            waiting_for="connect" if late else None,
+            waited_s=seconds if late else None,
+        )
+        return failed_step(name, evidence, seconds * 1000, detail)
+
+
+def failed_step(
+    name: str,
+    evidence: Evidence,
+    ms: float | None,
+    detail: str = "",
+    verdict: Verdict | None = None,
+    notes: tuple[str, ...] = (),
+) -> Step:
+    """A step that failed, with the verdict on its evidence."""
+    verdict = verdict or classify(evidence)
+    said = detail or f"{verdict.cls}.{verdict.subcode}"
+    return Step(name, "failed", one_line(said, 300), ms, notes, verdict, evidence)
+
+
+def evidence_of(
+    endpoint: Endpoint,
+    redactor: Redactor,
+    base_url: str,
+    proxy: Proxy | None,
+    **fields: Any,
+) -> Evidence:
+    """Evidence of a question other than a chat request, with what is known of the endpoint."""
+    parts = urlsplit_or_none(base_url)
+    defaults: dict[str, Any] = {
+        "method": "GET",
+        "url": redactor.text(f"{base_url}/models"),
+        "host": (parts.hostname or "") if parts is not None else "",
+        "model": endpoint.model or "",
+        "embedded": endpoint.embedded,
+        "key": key_facts(endpoint),
+        "proxy": proxy.url if proxy else None,
+        "proxy_from": proxy.variable if proxy else None,
+        "base_url": redactor.text(endpoint.base_url),
+    }
+    return Evidence(**{**defaults, **fields})
+
+
+def _ms(begun: float) -> float:
+    return (perf_counter() - begun) * 1000
+
+
+def _trust() -> Any:
+    """The trust store that requests use: the operating system's."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
