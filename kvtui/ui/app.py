@@ -1,14 +1,16 @@
 """The Textual app: wires screens, commands and themes. Importing it loads no network, no numpy."""
 
+# ruff: noqa: E402 - two things come before Textual's import, and are about it
+
 from __future__ import annotations
 
 import gc
 import os
 
 os.environ.setdefault("ESCDELAY", "25")  # Textual reads it once, when it is imported
-gc.disable()  # until the first frame: start-up makes objects that stay, a tenth of it was spent here
+gc.disable()  # until the first frame: what the start makes stays, so collecting is wasted
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
@@ -22,19 +24,11 @@ if TYPE_CHECKING:
     from kvtui.ui.conductor import Conductor
 
 
-def _table_provider() -> Any:
-    from kvtui.ui.palette import TableProvider
-
-    return TableProvider
-
-
 class KvtuiApp(App[int]):
     """One screen: how fast it streams, what its cache costs, why it failed."""
 
     TITLE = "kvtui"
     CSS_PATH = "kvtui.tcss"
-    COMMANDS: ClassVar[set[Any]] = {_table_provider}
-    ENABLE_COMMAND_PALETTE = True
 
     def __init__(
         self,
@@ -83,6 +77,11 @@ class KvtuiApp(App[int]):
         from kvtui.ui.opening import open_all  # imports everything that the first frame does not
 
         open_all(self)
+
+    def action_command_palette(self) -> None:
+        """Ctrl+P: the table of commands, found by typing."""
+        if self.screen is self.main:
+            self.main.action_palette()
 
     async def action_quit(self) -> None:
         """Ctrl+Q and q: the stream is stopped and the child ended by ``on_unmount``."""

@@ -33,7 +33,13 @@ class Command(NamedTuple):
 
 COMMANDS: tuple[Command, ...] = (
     Command("run", ("enter", "r"), "run", "Send the prompt and measure the stream.", "Run", 1),
-    Command("stop", ("ctrl+s",), "stop", "Stop the stream now.", "Run"),
+    Command(
+        "stop",
+        ("ctrl+s",),
+        "stop now",
+        "Stop the stream, without the wait that esc may have.",
+        "Run",
+    ),
     Command(
         "back",
         ("escape",),

@@ -32,7 +32,6 @@ DEMO_MODELS = tuple(
     for name in ("auth", "network", "parameter", "filter", "ratelimit", "server", "truncated")
 )
 """The embedded engine answers these as a provider would that fails so."""
-EMBEDDED_NOTE = "a real model; its text is not meant to be true"
 RESULT_S = 5.0
 """A run that is done has its figures at once; this only bounds a mistake."""
 
@@ -72,6 +71,8 @@ class Conductor:
     _stream: StreamState = field(default_factory=lambda: StreamState(Snapshot()))
     _began: int = 0
     _stopping: bool = False
+    waiting: bool = False
+    """Run was asked for before the endpoint was ready: it begins when it is."""
 
     # --- the endpoint ---------------------------------------------------------------------------
 
@@ -92,7 +93,7 @@ class Conductor:
             model=one_line(self.model, 60),
             key=key,
             embedded=endpoint.embedded,
-            note=EMBEDDED_NOTE if endpoint.embedded else one_line(" · ".join(prepared.notes), 120),
+            note=_engine_note(prepared) or one_line(" · ".join(prepared.notes), 120),
             ready=usable,
             problem="" if usable or verdict is None else one_line(verdict.message),
             models=(*prepared.models, *(DEMO_MODELS if endpoint.embedded else ())),
@@ -124,13 +125,15 @@ class Conductor:
         if not self.form.prompt.strip():
             return "The prompt is empty: e edits it."
         if self.session is None or self.prepared is None:
-            return self.endpoint.problem or "The endpoint is still being prepared: one moment."
+            return self.endpoint.problem or "The endpoint is being prepared: the run begins then."
         if not self.model:
             return "No model is chosen: M shows what the server offers."
         return ""
 
     def start(self) -> str:
         """Begin the first run; returns why it cannot, or an empty string."""
+        preparing = self.prepared is None and not self.endpoint.problem
+        self.waiting = preparing and bool(self.form.prompt.strip())
         problem = self.why_not()
         if problem:
             return problem
@@ -160,6 +163,7 @@ class Conductor:
 
     def stop(self) -> bool:
         """Stop the stream and the repeats to come; False where nothing runs."""
+        self.waiting = False
         if self._run is None:
             return False
         self._stopping = True
@@ -191,7 +195,7 @@ class Conductor:
         began, self._began = self._began, 0
         self._stream = StreamState(
             snapshot=snapshot,
-            series=tuple(rate for _, rate in run.tps_series(SERIES_POINTS)),
+            series=tuple((sample.tokens, sample.tps) for sample in run.samples(SERIES_POINTS)),
             max_tokens=self.form.max_tokens,
             run=self._index,
             repeats=self._repeats,
@@ -265,6 +269,18 @@ class Conductor:
             last_ok=verdict.cls == "ok",
             failed=self.errors.failed + (1 if verdict.is_failure else 0),
         )
+
+
+def _engine_note(prepared: PreparedLike) -> str:
+    """What the embedded model is: its size, and that a tiny one says nothing true."""
+    geometry = prepared.engine_geometry
+    if geometry is None:
+        return ""
+    millions = geometry.n_params / 1e6
+    size = f"{millions:,.1f}M" if millions < 10 else f"{millions:,.0f}M"
+    if millions < 50:
+        return f"{size}, a real model; its text is not meant to be true"
+    return f"{size} parameters"
 
 
 def _same(one: Verdict, other: Verdict) -> bool:

@@ -238,7 +238,7 @@ class MemoryView:
             card=self.card.name,
             card_bytes=self.card.memory_bytes,
             model=model.name,
-            weights=question.weights_dtype or model.weights_dtype,
+            weights="" if self.shows_own else question.weights_dtype or model.weights_dtype,
             kv_dtype=told.k.name,
             engine=f"vLLM {question.utilisation:g}" if question.engine == "vllm" else "",
             as_if=self.as_if,
@@ -261,18 +261,20 @@ class MemoryView:
             context=question.context,
             variants=self._variants(question),
             precisions=TABLE_PRECISIONS,
-            ladder=tuple(
-                Rung(
-                    label,
-                    question.concurrency
-                    * kv.bytes_per_sequence(model, question.k, question.v, size)
-                    <= part.kv_bytes,
-                    model.max_context is not None and size > model.max_context,
-                )
-                for size, label in LADDER
-            ),
+            ladder=tuple(self._rung(question, size, label) for size, label in LADDER),
             formula=told.formula,
             notes=told.notes if question.engine == "vllm" else (),
+        )
+
+    def _rung(self, question: budget.Question, size: int, label: str) -> Rung:
+        told = budget.answer(replace(question, context=size))
+        limit = question.model.max_context
+        return Rung(
+            label,
+            told.fits,
+            over_model=limit is not None and size > limit,
+            sequence_bytes=told.bytes_per_sequence,
+            most=told.max_concurrency,
         )
 
     def _variants(self, question: budget.Question) -> tuple[VariantRow, ...]:

@@ -58,8 +58,8 @@ class StreamState:
     """What the Stream pane draws above its text."""
 
     snapshot: Snapshot
-    series: tuple[float, ...] = ()
-    """Running TPS, oldest first."""
+    series: tuple[tuple[float, float], ...] = ()
+    """Tokens so far and the running TPS then, oldest first."""
     max_tokens: int | None = None
     run: int = 0
     """Which repeat runs, counted from 1; 0 before the first."""
@@ -146,6 +146,9 @@ class Rung:
     fits: bool
     over_model: bool = False
     """Longer than the model itself takes."""
+    sequence_bytes: int = 0
+    most: int = 0
+    """Most sequences of this length."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from kvtui.config import Endpoint, Settings
 from kvtui.engine.child import EngineGeometry
 from kvtui.failure import Evidence, Hint, Verdict
 from kvtui.measure.figures import RunFigures, Snapshot
+from kvtui.measure.rate import Sample
 from kvtui.stream.request import Request
 from kvtui.ui.conductor import Conductor
 from kvtui.ui.messages import ConductorReady, EndpointReady, MemoryReady, SessionReady
@@ -190,11 +191,15 @@ class FakeRun:
             loop_lag_ms=0.8 if n else None,
         )
 
-    def tps_series(self, n: int) -> Sequence[tuple[float, float]]:
+    def samples(self, n: int) -> Sequence[Sample]:
         arrived = self._arrived()
         if arrived < 4:
             return ()
-        return [(i / 50, 190 + 30 * ((i * 7919) % 11) / 11) for i in range(min(n, arrived // 2))]
+        step = -(-arrived // n)
+        return [
+            Sample(0.0047 * i, i, 190 + 30 * ((i * 7919) % 11) / 11)
+            for i in range(2, arrived, step)
+        ]
 
     def stop(self) -> None:
         if self.stopped_at is None and not self.over:

@@ -86,7 +86,7 @@ def _sections(state: MemoryState, width: int) -> list[_Section]:
         _Section(0, _sequence(state, width)),
         _Section(3, _variants(state, width) if wide and state.variants else []),
         _Section(1, _fits(state, width)),
-        _Section(4, [_ladder(state, width)] if wide and _ladder_says(state) else []),
+        *([_ladder_section(state, width)] if wide and _ladder_says(state) else []),
         _Section(5, _formula(state, width)),
         _Section(6, _notes(state, width)),
     ]
@@ -259,6 +259,37 @@ def _variants(state: MemoryState, width: int) -> list[Row]:
 
 def _figure(value: float) -> str:
     return f"{value:,.2f}" if value < 99.995 else f"{value:,.0f}"
+
+
+def _ladder_section(state: MemoryState, width: int) -> _Section:
+    return _Section(4, _long_ladder(state, width), [_ladder(state, width)])
+
+
+def _long_ladder(state: MemoryState, width: int) -> list[Row]:
+    """One row for each context: what a sequence takes, how many fit, whether those asked for do."""
+    cell = min(14, (width - 8) // 3)
+    first = width - 3 * cell
+    lines = [
+        row(
+            (left("context", first), "muted"),
+            *[(right(name, cell), "muted") for name in ("a sequence", "most", "fits")],
+        )
+    ]
+    for rung in state.ladder:
+        size = binary_size(rung.sequence_bytes)
+        if rung.over_model:
+            glyph, role = "· too long", "muted"
+        else:
+            glyph, role = ("✓", "good") if rung.fits else ("✗", "bad")
+        lines.append(
+            row(
+                (left(rung.label, first), "muted"),
+                (right(size, cell), "text"),
+                (right(f"{rung.most:,}", cell), "text"),
+                (right(glyph, cell), role),
+            )
+        )
+    return lines
 
 
 def _ladder(state: MemoryState, width: int) -> Row:

@@ -214,7 +214,7 @@ def spark_row(state: StreamState, width: int) -> Row:
     """The rate over the request, from zero, with min, max and now."""
     if not state.series:
         return row(("▁" * min(24, width // 2), "faint"), ("  tokens per second", "faint"))
-    series = state.series
+    series = [rate for _, rate in state.series]
     low, high, now = min(series), max(series), series[-1]
     if width >= WIDE:
         legend = row(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -254,7 +255,18 @@ class MainActions:
 
     def action_palette(self) -> None:
         """Find a command by typing."""
-        self.app.action_command_palette()
+        from kvtui.ui.commands import offered, shown_key
+
+        embedded = self.conductor is None or self.conductor.endpoint.embedded
+        choices = [
+            (command.name, f"{command.label:<13} {command.help}", shown_key(command.keys[0]))
+            for command in offered(embedded=embedded)
+            if command.name != "palette"
+        ]
+        self._pick("Commands", choices, "", self._run_command)
+
+    async def _run_command(self, name: str) -> None:
+        await self.app.run_action(f"screen.{name}")
 
     def action_quit(self) -> None:
         """Leave."""
@@ -265,8 +277,10 @@ class MainActions:
     ) -> None:
         from kvtui.ui.screens.picker import PickerScreen
 
-        def chosen(value: str | None) -> None:
+        async def chosen(value: str | None) -> None:
             if value is not None:
-                then(value)
+                done = then(value)
+                if isawaitable(done):
+                    await done
 
         self.app.push_screen(PickerScreen(title, choices, current), chosen)

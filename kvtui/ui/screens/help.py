@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 from textual.binding import Binding
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from kvtui.ui.commands import GROUPS, offered, shown_key
+from kvtui.ui.rows import Row, left, row, wrap
+from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
+    from textual.geometry import Size
 
+KEYS = 12
 _MORE = """\
 Inside a field only Enter, Esc, Tab and Ctrl keys act.
 
@@ -21,8 +24,7 @@ Inside a field only Enter, Esc, Tab and Ctrl keys act.
 ▓ weights   ▚ overhead   █ KV in use   ░ KV free   · outside the budget
 ~ an estimate   — not known   ┊ reasoning, apart from the answer
 
-All figures are defined once: TTFT from the last byte of the request to the first token; TPOT
-between tokens after the first; tok/s = 1 / TPOT. GiB are 2^30 bytes."""
+TTFT is from the last byte of the request to the first token, TPOT the time from token to token after it, tok/s 1 / TPOT. GiB are 2^30 bytes."""  # noqa: E501
 
 
 class HelpScreen(ModalScreen[None]):
@@ -42,22 +44,47 @@ class HelpScreen(ModalScreen[None]):
         with VerticalScroll(id="help") as box:
             box.border_title = "Help"
             box.border_subtitle = "esc close · ↑ ↓ scroll"
-            yield Static(self.text(), markup=False)
+            yield HelpText(self.pairs())
 
     def on_mount(self) -> None:
         """Keys scroll."""
         self.query_one("#help").focus()
 
-    def text(self) -> str:
-        """The help as plain text."""
-        lines: list[str] = []
+    def pairs(self) -> list[tuple[str, str]]:
+        """The help as pairs: keys (or a group's name), and what they do."""
+        pairs: list[tuple[str, str]] = []
         for group in GROUPS:
             commands = [item for item in offered(embedded=self._embedded) if item.group == group]
             if not commands:
                 continue
-            lines.append(group)
+            pairs.append((group, ""))
             for command in commands:
                 keys = " ".join(shown_key(key) for key in command.keys)
-                lines.append(f"  {keys:<9} {command.help}")
-            lines.append("")
-        return "\n".join(lines) + "\n" + _MORE
+                pairs.append((f"  {keys}", command.help))
+            pairs.append(("", ""))
+        return pairs
+
+
+class HelpText(LinesWidget):
+    """Two columns: keys, and a text that wraps in its own column; then the legend."""
+
+    def __init__(self, pairs: list[tuple[str, str]]) -> None:
+        super().__init__()
+        self.pairs = pairs
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
+        """As many rows as the texts take at this width."""
+        return len(self.draw(width, 0))
+
+    def draw(self, width: int, height: int) -> list[Row]:  # noqa: ARG002
+        """The rows."""
+        lines: list[Row] = []
+        for keys, text in self.pairs:
+            if not text:
+                lines.append(row((keys, "strong")))
+                continue
+            for index, line in enumerate(wrap(text, max(20, width - KEYS))):
+                lines.append(row((left("" if index else keys, KEYS), "key"), (line, "text")))
+        for paragraph in _MORE.split("\n"):
+            lines += [row((line, "muted")) for line in wrap(paragraph, width)]
+        return lines

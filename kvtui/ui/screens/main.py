@@ -167,6 +167,8 @@ class MainScreen(MainActions, Screen[None]):
                 self.say(note)
         if self.conductor.endpoint.ready and not self.conductor.model and message.prepared.models:
             self.action_endpoint_model()
+        elif self.conductor.waiting:
+            self.action_run()
 
     def on_opening_failed(self, message: OpeningFailed) -> None:
         """The endpoint cannot be used; the screen stays, the sentence is shown."""

@@ -101,7 +101,10 @@ class PickerScreen(ModalScreen[str | None]):
     def on_mount(self) -> None:
         """Type at once."""
         self.query_one(Input).focus()
-        self.query_one("#picker").styles.height = min(len(self.list.choices), 16) + 3
+        box = self.query_one("#picker")
+        box.styles.height = min(len(self.list.choices), 18) + 3
+        widest = max((len(name) + len(remark) for _, name, remark in self.list.choices), default=0)
+        box.styles.width = max(48, min(widest + 12, 92))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter."""

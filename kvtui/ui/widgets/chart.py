@@ -24,12 +24,12 @@ class ChartView(Widget):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._series: tuple[float, ...] = ()
+        self._series: tuple[tuple[float, float], ...] = ()
         self._strips: list[Strip] = []
         self._drawn_at = -math.inf
         self._drawn: tuple[object, ...] = ()
 
-    def show(self, series: Sequence[float], *, final: bool) -> None:
+    def show(self, series: Sequence[tuple[float, float]], *, final: bool) -> None:
         """Draw the series unless it was drawn a moment ago; the final one always."""
         self._series = tuple(series)
         now = monotonic()
@@ -55,7 +55,7 @@ class ChartView(Widget):
             return
         self._drawn = key
         palette = Palette(self.app.theme_variables, self.background_colors[1])
-        values = [value for value in self._series if math.isfinite(value)]
+        values = [(x, y) for x, y in self._series if math.isfinite(x) and math.isfinite(y)]
         if len(values) < 2:
             note = Text(" tokens per second over the answer: drawn while it streams")
             self._strips = [Strip(note.render(self.app.console)).adjust_cell_length(width)]
@@ -82,8 +82,8 @@ class ChartView(Widget):
         return self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
 
 
-def draw_chart(values: Sequence[float], width: int, height: int) -> list[str]:
-    """The chart as plain lines; the y axis starts at zero, the x axis is the request from 0 to 1.
+def draw_chart(values: Sequence[tuple[float, float]], width: int, height: int) -> list[str]:
+    """The chart as plain lines: tokens per second over tokens, both axes from zero.
 
     plotext keeps one global figure, so this is called from the UI thread only. Values must be
     finite: one NaN would end the process.
@@ -95,12 +95,12 @@ def draw_chart(values: Sequence[float], width: int, height: int) -> list[str]:
     figure.clear()
     figure.theme("default")
     figure.plot_size(width, height)
-    most = 2 * width
-    step = max(1, -(-len(values) // most))
-    kept = [max(values[index : index + step]) for index in range(0, len(values), step)]
-    signal = figure.signal(list(range(len(kept))), kept, marker="braille")
+    step = max(1, -(-len(values) // (2 * width)))  # two points a column are all that shows
+    kept = list(values[::step])
+    signal = figure.signal([x for x, _ in kept], [y for _, y in kept], marker="braille")
     signal.lines()
     figure.draw(signal)
-    figure.ruler("y").lim(0, max(kept) * 1.1 or 1)
+    figure.ruler("x").lim(0, max(x for x, _ in kept) or 1)
+    figure.ruler("y").lim(0, max(y for _, y in kept) * 1.1 or 1)
     text = Text.from_ansi(figure.build().string().rstrip("\n"))
     return [line.plain for line in text.split("\n")]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
 
-from kvtui.ui.rows import BLANK, Row, row, wrap
 from kvtui.ui.widgets.panes import FiguresView, PromptBar, pane_title
 from kvtui.ui.widgets.text_view import TextView
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from kvtui.ui.conductor import Frame
+    from kvtui.ui.rows import Row
     from kvtui.ui.state import EndpointView, PromptForm
     from kvtui.ui.widgets.chart import ChartView
     from kvtui.ui.widgets.editor import PromptEditor
@@ -30,6 +30,7 @@ class StreamPane(Vertical):
         self.prompt = PromptBar(id="prompt")
         self.editor: PromptEditor | None = None
         self.chart: ChartView | None = None
+        self._chart_refused = False
         self._endpoint: EndpointView | None = None
         self._titled: tuple[str, int] | None = None
 
@@ -69,6 +70,8 @@ class StreamPane(Vertical):
     def _begin(self, frame: Frame) -> None:
         if frame.began == 1:
             self.text.clear()
+            if self.chart is None and self.has_room and not self._chart_refused:
+                self.call_next(self._mount_chart)
         else:
             self.text.note(f"── run {frame.began} of {frame.stream.repeats} ──")
 
@@ -84,27 +87,11 @@ class StreamPane(Vertical):
             self.border_title = pane_title(1, "Stream", *key)
 
     def _placeholder(self) -> list[Row]:
-        width = max(10, self.text.scrollable_content_region.width)
-        view = self._endpoint
-        if view is None:
+        if self._endpoint is None:
             return []
-        if view.problem:
-            lines = wrap(view.problem, width)
-            return [BLANK, *[row((line, "warn")) for line in lines]]
-        if not view.ready:
-            what = "The embedded engine is starting." if view.embedded else "Asking the endpoint."
-            return [BLANK, row((what, "muted"))]
-        text = "Tokens appear here as they arrive."
-        return [
-            BLANK,
-            row(
-                ("⏎ ", "key"),
-                ("sends the prompt below; ", "muted"),
-                ("e ", "key"),
-                ("edits it first.", "muted"),
-            ),
-            *[row((line, "muted")) for line in wrap(text, width)],
-        ]
+        from kvtui.ui.draw.welcome import welcome_rows
+
+        return welcome_rows(self._endpoint, max(10, self.text.scrollable_content_region.width))
 
     # --- what takes a place when asked for --------------------------------------------------------
 
@@ -128,15 +115,25 @@ class StreamPane(Vertical):
             self.prompt.display = True
             self.text.focus()
 
+    @property
+    def has_room(self) -> bool:
+        """The chart fits beside a good many lines of text: it is shown unasked."""
+        return self.size.height >= 42
+
     async def toggle_chart(self) -> None:
         """Show the rate as a chart between figures and text, or take it away."""
+        if self.chart is None:
+            await self._mount_chart()
+            return
+        chart, self.chart = self.chart, None
+        self._chart_refused = True
+        await chart.remove()
+
+    async def _mount_chart(self) -> None:
         from kvtui.ui.widgets.chart import ChartView
 
-        if self.chart is not None:
-            chart, self.chart = self.chart, None
-            await chart.remove()
-            return
-        self.chart = ChartView(id="chart")
-        await self.mount(self.chart, after=self.figures)
-        if self.figures.state is not None:
-            self.chart.show(self.figures.state.series, final=True)
+        if self.chart is None:
+            self.chart = ChartView(id="chart")
+            await self.mount(self.chart, after=self.figures)
+            if self.figures.state is not None:
+                self.chart.show(self.figures.state.series, final=True)
