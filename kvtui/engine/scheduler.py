@@ -19,12 +19,8 @@ from kvtui.engine.generate import Finish, Listener, Request, Sequence
 from kvtui.engine.tokenizer import Tokenizer
 from kvtui.engine.transformer import Floats, Llama, Pass
 
-_BATCH_FROM, _BATCH_FROM_LARGE = 2, 3
-"""Sequences from which one matrix product beats as many vector products (measured): with small
-models, where calls cost as much as arithmetic, and with those that no processor's cache holds."""
-
-_LARGE = 16_000_000
-"""Weights from which a model counts as large."""
+_BATCH_FROM = 2
+"""Sequences from which one step for all beats a step for each (measured)."""
 
 _CHUNK = 128
 """Tokens of a prompt run at once."""
@@ -72,7 +68,6 @@ class Scheduler:
         self._model = model
         self._tokenizer = tokenizer
         self._max_queue = max_queue
-        self._batch_from = _BATCH_FROM if model.n_params < _LARGE else _BATCH_FROM_LARGE
         self._changed = threading.Condition()
         self._waiting: deque[Sequence] = deque()
         self._running: list[Sequence] = []
@@ -181,7 +176,7 @@ class Scheduler:
 
     def _turn(self) -> None:
         decoding = [sequence for sequence in self._running if sequence.prefilled]
-        if len(decoding) >= self._batch_from:
+        if len(decoding) >= _BATCH_FROM:
             self._step_together(decoding)
         else:
             for sequence in decoding:

@@ -37,11 +37,11 @@ def load_llama(file: GGUFFile, config: LlamaConfig, context: int) -> Llama:
         layers.append(
             Layer(
                 attention_norm=tensors.load(block + "attn_norm.weight", (config.dim,)),
-                qkv=_stacked(q, k, v),
-                output=_stacked(tensors.load(block + "attn_output.weight", (config.dim, width))),
+                qkv=np.concatenate((q, k, v)),
+                output=tensors.load(block + "attn_output.weight", (config.dim, width)),
                 ffn_norm=tensors.load(block + "ffn_norm.weight", (config.dim,)),
-                gate_up=_stacked(gate, up),
-                down=_stacked(tensors.load(block + "ffn_down.weight", (config.dim, config.ffn))),
+                gate_up=np.concatenate((gate, up)),
+                down=tensors.load(block + "ffn_down.weight", (config.dim, config.ffn)),
             )
         )
     norm = tensors.load("output_norm.weight", (config.dim,))
@@ -52,11 +52,6 @@ def load_llama(file: GGUFFile, config: LlamaConfig, context: int) -> Llama:
         factors = tensors.load("rope_freqs.weight", (config.head_dim // 2,))
     tensors.refuse_unread()
     return Llama(config, embedding, layers, norm, head, context, factors)
-
-
-def _stacked(*weights: Floats) -> Floats:
-    """Matrices (outputs, inputs) side by side as one (inputs, all outputs)."""
-    return np.ascontiguousarray(np.concatenate(weights).T)
 
 
 def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from statistics import median
 from urllib.parse import urlsplit
 
 import pytest
@@ -21,7 +22,7 @@ from kvtui.engine.errors import EngineStartError
 
 
 def test_four_requests_overlap_and_outrun_one(tmp_path: Path) -> None:
-    """The best of several rounds counts: other programs only ever slow a round down."""
+    """The median of interleaved pairs counts; more are taken while other programs disturb it."""
     path = random_llama(
         tmp_path / "m.gguf",
         layers=8,
@@ -35,7 +36,7 @@ def test_four_requests_overlap_and_outrun_one(tmp_path: Path) -> None:
         kind=Q8_0,
     )
     child = EngineChild.start(str(path), max_num_seqs=4)
-    count = 60
+    count = 40
 
     def stream(stamps: list[float]) -> None:
         connection = connect(child)
@@ -58,13 +59,14 @@ def test_four_requests_overlap_and_outrun_one(tmp_path: Path) -> None:
         assert max(s[1] for s in stamps) < min(s[-1] for s in stamps)
         return clients * count / (max(s[-1] for s in stamps) - start)
 
-    best_one = best_four = 0.0
-    for _ in range(8):
-        best_one, best_four = max(best_one, rate(1)), max(best_four, rate(4))
-        if best_four >= 1.5 * best_one:
+    rate(4)
+    ratios: list[float] = []
+    for enough in (5, 9, 13):
+        ratios += [rate(4) / rate(1) for _ in range(enough - len(ratios))]
+        if median(ratios) >= 1.5:
             break
     child.stop()
-    assert best_four >= 1.5 * best_one
+    assert median(ratios) >= 1.5
 
 
 def refused(*arguments: str) -> str:
