@@ -257,6 +257,7 @@ def _attention(keys: Keys, kind: str, stored: int, heads: int) -> Attention | La
     rank = keys.maybe("attention.kv_lora_rank")
     mla = keys.get("attention.key_length_mla")
     keys.get("attention.value_length_mla")
+    keys.get("attention.value_length")
     if rank is not None and mla is not None:
         # llama.cpp keeps the latent with its rotary key as one key, and no value.
         row = keys.whole("attention.key_length")

@@ -192,7 +192,7 @@ def _encoder_decoder(fields: Fields, kind: str) -> tuple[Layer, ...]:
 
 def _cross_layers(outer: Fields, inner: Fields, layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
     """Llama 3.2 Vision: some layers attend to one image's tokens and to nothing else."""
-    indices = inner.get("cross_attention_layers")
+    indices = inner.numbers("cross_attention_layers")
     if indices is None:
         return layers
     vision = outer.inner("vision_config")
@@ -202,7 +202,7 @@ def _cross_layers(outer: Fields, inner: Fields, layers: tuple[Layer, ...]) -> tu
     tokens = patches * vision.whole("max_num_tiles")
     result = list(layers)
     for index in indices:
-        cache = layers[index][0] if index < len(layers) and layers[index] else None
+        cache = layers[index][0] if 0 <= index < len(layers) and layers[index] else None
         if not isinstance(cache, Attention):
             raise ConfigError(
                 "cross_attention_layers", f"{inner.where}: there is no layer {index} to attend from"

@@ -63,8 +63,9 @@ class Fields:
 
     def missing(self, *names: str) -> ConfigError:
         """The error for a field that is not there."""
-        how = "is null" if any(name in self.raw for name in names) else "is missing"
-        return ConfigError(names[0], f"{self.where}: {names[0]} {how}, and nothing is assumed")
+        null = next((name for name in names if name in self.raw), None)
+        how = f"{null} is null" if null else f"{' or '.join(names)} is missing"
+        return ConfigError(null or names[0], f"{self.where}: {how}, and nothing is assumed")
 
     def whole(self, *names: str, limit: int = MAX_DIM, least: int = 1) -> int:
         """A field that must be there and be a sensible whole number.
@@ -114,6 +115,36 @@ class Fields:
         if len(found) != length:
             raise ConfigError(
                 name, f"{self.where}: {name} has {len(found)} entries for {length} layers"
+            )
+        return found
+
+    def numbers(self, name: str) -> list[int] | None:
+        """A list of whole numbers, or None where it is not there.
+
+        Raises:
+            ConfigError: something else.
+        """
+        found = self.get(name)
+        if found is None:
+            return None
+        if not isinstance(found, list) or any(
+            isinstance(item, bool) or not isinstance(item, int) for item in found
+        ):
+            raise ConfigError(name, f"{self.where}: {name} is no list of numbers: {_short(found)}")
+        return found
+
+    def factor(self, *names: str) -> float | None:
+        """A positive finite number, or None where it is not there.
+
+        Raises:
+            ConfigError: something else.
+        """
+        found = self.get(*names)
+        if found is None:
+            return None
+        if isinstance(found, bool) or not isinstance(found, int | float) or not 0 < found < 1000:
+            raise ConfigError(
+                names[0], f"{self.where}: {names[0]} is no sensible factor: {_short(found)}"
             )
         return found
 

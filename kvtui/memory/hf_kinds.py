@@ -226,7 +226,7 @@ def _inner(fields: Fields, heads: int) -> int:
     dim: Any = fields.get(*names)
     if dim is None and fields.raw.get("model_type") == "mamba2":
         names, dim = ("head_dim",), fields.get("head_dim")
-    expand = fields.get("mamba_expand", "expand")
+    expand = fields.factor("mamba_expand", "expand")
     if dim is None or dim == "auto":
         if given is not None:
             return given
@@ -245,7 +245,7 @@ def _mamba1(fields: Fields) -> State:
     """Mamba 1: a state of d_state for every inner channel."""
     size = fields.whole("mamba_d_state", "state_size")
     kernel = fields.whole("mamba_d_conv", "conv_kernel")
-    expand = fields.get("mamba_expand", "expand")
+    expand = fields.factor("mamba_expand", "expand")
     if expand is not None:
         inner = int(expand * fields.whole("hidden_size", "d_model"))
     else:

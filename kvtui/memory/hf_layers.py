@@ -123,7 +123,8 @@ def _from_letters(fields: Fields, count: int) -> list[str] | None:
     pattern = fields.get("hybrid_override_pattern")
     if pattern is None:
         return None
-    unknown = sorted({letter for letter in str(pattern) if letter not in _LETTERS})
+    pattern = pattern if isinstance(pattern, str) else "?"
+    unknown = sorted({letter for letter in pattern if letter not in _LETTERS})
     if unknown or len(pattern) != count:
         what = f"has the letter {unknown[0]!r}" if unknown else f"is {len(pattern)} letters long"
         raise ConfigError(
@@ -154,9 +155,9 @@ def _from_kimi(fields: Fields, count: int) -> list[str] | None:
     inner = fields.inner("linear_attn_config")
     if inner is None:
         return None
-    full, state = inner.need("full_attn_layers"), inner.need("kda_layers")
-    if not isinstance(full, list) or not isinstance(state, list):
-        raise ConfigError("kda_layers", "linear_attn_config: kda_layers is no list of layers")
+    full, state = inner.numbers("full_attn_layers"), inner.numbers("kda_layers")
+    if full is None or state is None:
+        raise inner.missing("full_attn_layers" if full is None else "kda_layers")
     names = ["full" if number in full else "state" for number in range(1, count + 1)]
     if sorted([*full, *state]) != list(range(1, count + 1)):
         raise ConfigError(
@@ -168,7 +169,7 @@ def _from_kimi(fields: Fields, count: int) -> list[str] | None:
 
 def _from_period(fields: Fields, count: int) -> list[str] | None:
     """Jamba: attention every so many layers. Bamba: the indices of the attention layers."""
-    indices = fields.get("attn_layer_indices", "full_attn_idxs")
+    indices = fields.numbers("attn_layer_indices") or fields.numbers("full_attn_idxs")
     if indices is not None:
         other = "conv" if fields.get("conv_L_cache") is not None else "state"
         return ["full" if index in indices else other for index in range(count)]
@@ -236,7 +237,7 @@ def _from_bare_window(fields: Fields, count: int, kind: str) -> list[str]:
     """A window without a pattern: off, from a layer on (Qwen2), or in every layer."""
     used = fields.get("use_sliding_window")
     window = fields.get("sliding_window")
-    first = fields.get("max_window_layers")
+    first = fields.maybe("max_window_layers", limit=MAX_LAYERS, least=0)
     if window is None or used is False:
         return ["full"] * count
     if used is True:
@@ -277,7 +278,7 @@ def _shared_indexers(fields: Fields, layers: list[Layer]) -> list[Layer]:
     listed = fields.list_of("indexer_types", len(layers))
     pattern = fields.get("index_topk_pattern")
     if listed is None and isinstance(pattern, str | list):
-        listed = [{"F": "full", "S": "shared"}.get(item, item) for item in pattern]
+        listed = [{"F": "full", "S": "shared"}.get(str(item), item) for item in pattern]
     if listed is None or len(listed) != len(layers):
         return layers
     if any(item not in ("full", "shared") for item in listed):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .hf_fields import Fields
-from .model import Attention, Experts, Latent, Layer, State
+from .model import MAX_HEADS, Attention, Experts, Latent, Layer
 
 _METHODS = {"fp8": "fp8", "mxfp4": "mxfp4", "fbgemm_fp8": "fp8", "nvfp4": "nvfp4"}
 
@@ -62,16 +62,19 @@ def estimate(
     layers, whose projections the fields do not give in full.
     """
     unknown = (None, None, None, "parameters not counted from these fields: give --weights-gib")
-    caches = [layer[0] if len(layer) == 1 else None for layer in layers]
-    if any(not isinstance(cache, Attention | Latent) for cache in caches):
+    caches = [
+        layer[0] for layer in layers if len(layer) == 1 and isinstance(layer[0], Attention | Latent)
+    ]
+    if len(caches) != len(layers):
         return unknown
     hidden = fields.maybe("hidden_size")
     vocab = fields.maybe("vocab_size", limit=1 << 26)
-    heads = fields.get("num_attention_heads")
+    heads = fields.maybe("num_attention_heads", limit=MAX_HEADS)
     inter = fields.get("intermediate_size")
+    inter = inter if isinstance(inter, int) and not isinstance(inter, bool) else None
     activation = str(fields.get("hidden_act", "hidden_activation") or "")
     ungated = kind in ("gpt2", "opt", "bloom", "gpt_neox", "gptj", "phi", "falcon", "starcoder2")
-    if not (hidden and vocab and isinstance(heads, int)) or ungated or not activation:
+    if not (hidden and vocab and heads) or ungated or not activation:
         return unknown
     if fields.get("num_kv_shared_layers") or activation in ("relu2", "situ"):
         return unknown
@@ -81,53 +84,49 @@ def estimate(
     return _with_mlp(fields, len(layers), hidden, inter, attention + ends) or unknown
 
 
-def _attention(cache: Any, hidden: int, heads: int, fields: Fields) -> int:
+def _attention(cache: Attention | Latent, hidden: int, heads: int, fields: Fields) -> int:
     if isinstance(cache, Latent):
-        nope, v_dim = fields.get("qk_nope_head_dim") or 0, fields.get("v_head_dim") or 0
-        query = fields.get("q_lora_rank")
+        nope = fields.maybe("qk_nope_head_dim", least=0) or 0
+        v_dim = fields.maybe("v_head_dim", least=0) or 0
+        query = fields.maybe("q_lora_rank")
         q_dim = heads * (nope + cache.rope)
         queries = hidden * query + query * q_dim if query else hidden * q_dim
-        return int(
+        return (
             queries
             + hidden * (cache.rank + cache.rope)
             + cache.rank * heads * (nope + v_dim)
             + heads * v_dim * hidden
         )
-    if isinstance(cache, State):
-        return 0
-    return int(
-        hidden * heads * (cache.k_dim + cache.v_dim)
-        + hidden * cache.kv_heads * (cache.k_dim + cache.v_dim)
-    )
+    return hidden * (heads + cache.kv_heads) * (cache.k_dim + cache.v_dim)
 
 
 def _with_mlp(
-    fields: Fields, layers: int, hidden: int, inter: Any, rest: int
+    fields: Fields, layers: int, hidden: int, inter: int | None, rest: int
 ) -> tuple[int, int, Experts | None, str] | None:
     count = fields.maybe("n_routed_experts", "num_experts", "num_local_experts")
     if not count:
-        if not isinstance(inter, int):
+        if inter is None:
             return None
         total = rest + layers * 3 * hidden * inter
         return total, total, None, ""
     active = fields.maybe("num_experts_per_tok", "top_k_experts", "num_experts_per_token")
     width = fields.maybe("moe_intermediate_size") or inter
-    if active is None or not isinstance(width, int):
+    if active is None or width is None:
         return None
     listed = fields.get("moe_layer_freq")
     dense = fields.maybe("first_k_dense_replace", least=0) or 0
     if isinstance(listed, list):
         dense = sum(1 for item in listed if not item)
-    shared = fields.get("n_shared_experts", "num_shared_experts") or 0
+    shared = fields.maybe("n_shared_experts", "num_shared_experts", least=0) or 0
     shared_width = fields.maybe("shared_expert_intermediate_size", least=0) or shared * width
-    if fields.get("enable_moe_block") and isinstance(inter, int):
+    if fields.get("enable_moe_block") and inter is not None:
         shared_width = inter  # Gemma 4: a dense MLP beside the experts
     sparse = layers - dense
     one = 3 * hidden * width
     routed = sparse * count * one
     total = rest + routed + sparse * (3 * hidden * shared_width + hidden * count)
     if dense:
-        if not isinstance(inter, int):
+        if inter is None:
             return None
         total += dense * 3 * hidden * inter
     used = total - routed + sparse * active * one
