@@ -6,7 +6,8 @@ from kvtui.failure.advice import advice_table
 from kvtui.failure.case import Case
 from kvtui.failure.evidence import Evidence
 from kvtui.failure.retry import retry_after
-from kvtui.failure.rules import decide, oddities
+from kvtui.failure.rules import decide
+from kvtui.failure.rules_stream import oddities
 from kvtui.failure.taxonomy import split
 from kvtui.failure.verdict import Hint, Verdict
 from kvtui.text import one_line, redact
