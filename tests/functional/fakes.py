@@ -269,8 +269,13 @@ class FakeSession:
         self.closed = True
 
 
-def make_app(*scripts: Script, prepared: Prepared = EMBEDDED, **options: Any) -> Any:
-    """An app whose session is fake; ``app.clock`` moves it."""
+def make_app(
+    *scripts: Script, prepared: Prepared = EMBEDDED, late: bool = False, **options: Any
+) -> Any:
+    """An app whose session is fake: ``app.fake.clock`` moves it.
+
+    With ``late`` the endpoint is ready only when ``app.fake.arrive()`` is called.
+    """
     from kvtui.ui.app import KvtuiApp
 
     clock = Clock()
@@ -287,8 +292,13 @@ def make_app(*scripts: Script, prepared: Prepared = EMBEDDED, **options: Any) ->
         view, problems = load_memory(options, SETTINGS)
         app.main.post_message(MemoryReady(view, problems))
         app.main.post_message(SessionReady(session))
-        app.main.post_message(EndpointReady(prepared))
+        if not late:
+            app.main.post_message(EndpointReady(prepared))
 
     app = KvtuiApp(options, opener=opener)
-    app.fake = SimpleNamespace(clock=clock, session=session)
+    app.fake = SimpleNamespace(
+        clock=clock,
+        session=session,
+        arrive=lambda: app.main.post_message(EndpointReady(prepared)),
+    )
     return app

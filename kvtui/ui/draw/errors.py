@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvtui.failure import Evidence
 from kvtui.text import one_line, sanitise
-from kvtui.ui.rows import BLANK, Row, Span, between, clip, crop, row, wrap
+from kvtui.ui.rows import BLANK, Row, Span, between, clip, crop, row, width_of, wrap
 from kvtui.ui.state import ErrorsState, Failure
 
 MORE_MARK = Span("more ▸ 3", "accent", "screen.zoom(3)")
@@ -31,7 +31,7 @@ def errors_rows(state: ErrorsState, width: int, height: int) -> list[Row]:
     body: list[Row] = []
     if state.last_ok:
         body.append(row(("✓ ", "good"), ("last request went well; before it:", "muted")))
-    body.append(_badge(latest, width))
+    body += _badge(latest, width)
     body += [row((line, "text")) for line in wrap(sanitise(latest.verdict.message), width)]
     body += _fixes(latest, width)
     hints = [
@@ -63,21 +63,25 @@ def _pad(body: list[Row], footer: list[Row], width: int, height: int, *, lost: b
     return lines[:height]
 
 
-def _badge(failure: Failure, width: int) -> Row:
+def _badge(failure: Failure, width: int) -> list[Row]:
+    """Class and subcode, with status, count and time as far as they fit beside them."""
     verdict = failure.verdict
     glyph, word, badge, _ = BADGES[verdict.cls]
     status = failure.evidence.status if failure.evidence else None
-    right_side = " ".join(
-        part
-        for part in (
-            "" if status is None else str(status),
-            f"×{failure.times}" if failure.times > 1 else "",
-            failure.at if width >= 34 else "",
-        )
-        if part
-    )
+    parts = [
+        "" if status is None else str(status),
+        f"×{failure.times}" if failure.times > 1 else "",
+        failure.at,
+    ]
     start = row((f" {glyph} {word} ", badge), (" " + one_line(verdict.subcode, 40), "strong"))
-    return between(start, row((right_side, "muted")), width)
+    for count in (3, 2):
+        text = " ".join(part for part in parts[:count] if part)
+        if width_of(start) + 1 + len(text) <= width:
+            return [between(start, row((text, "muted")), width)]
+    if width_of(start) > width:
+        name = row((one_line(verdict.subcode, 40), "strong"))
+        return [start[:1], between(name, row((text, "muted")), width)]
+    return [start, row((text, "muted"))]
 
 
 def _fixes(failure: Failure, width: int) -> list[Row]:

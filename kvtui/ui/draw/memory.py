@@ -82,9 +82,14 @@ def _sections(state: MemoryState, width: int) -> list[_Section]:
     return [
         _Section(0, _title(state, width), close=True),
         _Section(0, _bar(state, width), close=True),
-        _Section(2, _legend(state, width), _short_legend(state, width), close=not wide),
+        _Section(
+            2,
+            _legend(state, width),
+            _short_legend(state, width) if wide else None,
+            close=not wide,
+        ),
         _Section(0, _sequence(state, width)),
-        _Section(3, _variants(state, width) if wide and state.variants else []),
+        _Section(3, _variants(state, width) if state.variants else []),
         _Section(1, _fits(state, width)),
         *([_ladder_section(state, width)] if wide and _ladder_says(state) else []),
         _Section(5, _formula(state, width)),
@@ -143,6 +148,8 @@ def _short_legend(state: MemoryState, width: int) -> list[Row]:
 
 
 def _legend(state: MemoryState, width: int) -> list[Row]:
+    if width < WIDE:
+        return _short_legend(state, width)
     lines: list[Row] = []
     for part in state.parts:
         if not part.size and part.role in ("overhead", "outside"):
@@ -235,23 +242,26 @@ def _variants(state: MemoryState, width: int) -> list[Row]:
         if largest >= GIB // 10
         else ((MIB, "MiB") if largest >= MIB // 10 else (KIB, "KiB"))
     )
-    head = f"{name} at {state.context:,}"
-    cell = max(6, min(8, (width - 13) // max(1, len(state.precisions))))
-    first = width - cell * len(state.precisions)
+    wide = width >= WIDE
+    # Where four columns have no room, int8 goes: it takes what fp8 takes.
+    shown = [at for at, name in enumerate(state.precisions) if wide or name != "int8"]
+    cell = max(6, min(8, (width - 13) // max(1, len(shown)))) if wide else 7
+    first = width - cell * len(shown)
+    head = f"{name} at {state.context:,}" if wide else name
     lines = [
         row(
             (left(head, first), "muted"),
-            *[(right(precision, cell), "muted") for precision in state.precisions],
+            *[(right(state.precisions[at], cell), "muted") for at in shown],
         )
     ]
     for line in state.variants:
-        mark = "▸" if line.own else " "
+        heads = f" {line.kv_heads:>3}" if wide else ""
+        label = f"{'▸' if line.own else ' '} {line.label}{heads}"
         role = "strong" if line.own else "text"
-        label = f"{mark} {line.label} {line.kv_heads:>3}"
         lines.append(
             row(
                 (left(label, first), "accent" if line.own else "muted"),
-                *[(right(_figure(size / unit), cell), role) for size in line.sizes],
+                *[(right(_figure(line.sizes[at] / unit), cell), role) for at in shown],
             )
         )
     return lines

@@ -64,7 +64,6 @@ class PromptEditor(Vertical):
         """The fields."""
         form = self._form
         area = PromptArea(form.prompt, id="field-prompt", tab_behavior="focus", compact=True)
-        area.show_line_numbers = False
         yield Static("─" * 300, classes="rule", markup=False)
         yield area
         with Horizontal(classes="fields"):

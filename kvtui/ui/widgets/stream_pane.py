@@ -111,9 +111,10 @@ class StreamPane(Vertical):
         """Bring the prompt line back and the focus to the text."""
         if self.editor is not None:
             editor, self.editor = self.editor, None
-            await editor.remove()
+            self.text.focus()  # first: no further key may reach a field that is going
+            editor.display = False
             self.prompt.display = True
-            self.text.focus()
+            await editor.remove()
 
     @property
     def has_room(self) -> bool:
