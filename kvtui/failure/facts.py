@@ -65,50 +65,75 @@ def _answered(case: Case) -> str | None:
     return f"{status} with an empty body" if not (case.evidence.body or "").strip() else str(status)
 
 
-_LIMIT_FIRST = re.compile(
-    r"(?:maximum|max|limit|up to|at most|supports?)\D{0,80}?(\d[\d,_]*)\D{0,120}?(\d[\d,_]*)"
+_N = r"(\d[\d,_]{0,11})"
+_LIMITS = tuple(
+    re.compile(pattern.replace("N", _N))
+    for pattern in (
+        r"maximum (?:context|sequence|input|prompt|model) length\D{0,20}N",
+        r"N maximum context length",
+        r"context (?:length|window|size|limit)\D{0,40}?\+?\D{0,3}N(?: tokens?\)|\s*tokens?\b|\.|$)",
+        r"(?:>|<=|exceeds?(?: the)?)\s*(?:limit of\s*)?N",
+        r"maximum (?:number of (?:input )?tokens allowed|of|is)\D{0,10}N",
+        r"(?:should|must) be \[\s*\d+\s*,\s*N\s*\]",
+        r"(?:token )?limit(?: of| is|:)?\s*N",
+        r"(?:at most|up to|only|max_model_len\D{0,10})\s*N",
+    )
 )
-_NEED_FIRST = re.compile(
-    r"(\d[\d,_]*)\s*tokens?\D{0,120}?(?:>|exceed|longer|larger|maximum|max|limit|context|allowed|than)"
-    r"\D{0,80}?(\d[\d,_]*)"
+_NEEDS = tuple(
+    re.compile(pattern.replace("N", _N))
+    for pattern in (
+        r"total of (?:at least )?N",
+        r"resulted in N",
+        r"requested (?:a total of )?N tokens",
+        r"(?:input|request|prompt|messages?|count) \(N",
+        r"(?:contains|has|have|is|was|of)(?: at least)? N (?:input )?tokens",
+        r"N (?:input |prompt )?tokens? (?:>|exceeds?|is longer|are longer|were)",
+        r"prompt contains N",
+        r"too long: N",
+        r"too large: N",
+        r"given:? N",
+        r"length of N",
+    )
 )
-_GIVEN = re.compile(r"(?:given|got|requested|provided|you sent|input of)\D{0,20}(\d[\d,_]*)")
+_SUM = re.compile(r"(\d{1,9}) \+ (\d{1,9}) > (\d{1,9})")
 _UPPER = re.compile(
     r"(?:<=|at most|up to|maximum(?: of| is)?|\[\s*\d+\s*,|range\D{0,40}\d+\s*[-,~])\s*(\d[\d,_]*)"
 )
 
 
-def _numbers(case: Case) -> tuple[int, int] | None:
+def _count(text: str) -> int:
+    return int(re.sub(r"[,_]", "", text))
+
+
+def _numbers(case: Case) -> tuple[int | None, int | None]:
     """Tokens needed and tokens allowed, out of the error object's fields or its text."""
     data = case.error.data
     need, limit = whole(data.get("n_prompt_tokens")), whole(data.get("n_ctx"))
     if need is not None and limit is not None:
         return need, limit
     text = case.error.message.lower()[:1_000]
-    for pattern, limit_first in ((_NEED_FIRST, False), (_LIMIT_FIRST, True)):
-        match = pattern.search(text)
-        if match:
-            first, second = (int(re.sub(r"[,_]", "", part)) for part in match.groups())
-            need, limit = (second, first) if limit_first else (first, second)
-            if need > limit:
-                return need, limit
-    return None
+    added = _SUM.search(text)
+    if added:
+        return _count(added[1]) + _count(added[2]), _count(added[3])
+    limits = (match for pattern in _LIMITS if (match := pattern.search(text)))
+    limit = next((_count(match[1]) for match in limits), None)
+    needs = (_count(match[1]) for pattern in _NEEDS if (match := pattern.search(text)))
+    return next((need for need in needs if limit is None or need > limit), None), limit
 
 
 def _need(case: Case) -> str | None:
-    numbers = _numbers(case)
-    return str(numbers[0]) if numbers else None
+    need, limit = _numbers(case)
+    return _number(need if limit is not None else None)
 
 
 def _limit(case: Case) -> str | None:
-    numbers = _numbers(case)
-    return str(numbers[1]) if numbers else None
+    return _number(_numbers(case)[1])
 
 
 def largest_allowed(case: Case) -> int | None:
     """The largest value a parameter may have, where the text says it."""
     match = _UPPER.search(case.error.message.lower()[:1_000])
-    return int(re.sub(r"[,_]", "", match[1])) if match else None
+    return _count(match[1]) if match else None
 
 
 def _param(case: Case) -> str | None:

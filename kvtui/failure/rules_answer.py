@@ -58,13 +58,26 @@ def tunnel(case: Case) -> str | None:
     return "server.tunnel_down" if failed and case.page_worded("tunnel") else None
 
 
+_EDGE_HEADERS = frozenset(
+    (
+        "cf-mitigated",
+        "x-amzn-waf-action",
+        "x-datadome",
+        "x-iinfo",
+        "x-sucuri-id",
+        "x-vercel-mitigated",
+    )
+)
+"""Headers that only a firewall at the edge adds."""
+
+
 def waf(case: Case) -> str | None:
     """403 from a firewall at the edge: the key was never looked at."""
     if case.status != 403 or case.error.is_error:
         return None
     headers = case.evidence.headers
     edge = "cf-ray" in headers or "cloudflare" in headers.get("server", "").lower()
-    marked = edge or "cf-mitigated" in headers or "x-amzn-waf-action" in headers
+    marked = edge or not _EDGE_HEADERS.isdisjoint(headers)
     if (case.page and marked) or case.page_worded("waf"):
         return "network.blocked_by_waf"
     return None
@@ -136,7 +149,10 @@ def unauthorized(case: Case) -> str | None:
 
 def key_by_words(case: Case) -> str | None:
     """A bad key on another status (Gemini 400, LiteLLM 400 ``No connected db.``)."""
-    if case.said("key_disabled_named"):
+    named = case.coded("key_disabled_named") or (
+        case.status != 403 and case.worded("key_disabled_named")
+    )
+    if named:
         return "auth.key_disabled"
     return "auth.invalid_key" if case.said("invalid_key") else None
 

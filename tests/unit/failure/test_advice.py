@@ -140,6 +140,15 @@ def test_context_with_the_two_numbers(make_answer: Make) -> None:
         '{"error":{"message":"This model\'s maximum context length is 4096 tokens. However, you '
         'requested 5000 tokens (1000 in the messages, 4000 in the completion)."}}',
         '{"error":{"message":"prompt is too long: 5000 tokens > 4096 maximum"}}',
+        '{"error":{"message":"This model\'s maximum context length is 4096 tokens. However, you '
+        "requested 100 output tokens and your prompt contains at least 4900 input tokens, for a "
+        'total of at least 5000 tokens."}}',
+        '{"error":{"message":"input length and `max_tokens` exceed context limit: 4000 + 1000 > '
+        '4096"}}',
+        '{"error":{"message":"This model\'s maximum prompt length is 4096 but the request contains '
+        '5000 tokens."}}',
+        '{"error":{"message":"Prompt contains 5000 tokens and 0 draft tokens, too large for model '
+        'with 4096 maximum context length"}}',
         '{"error":{"message":"The input token count (5000) exceeds the maximum number of tokens '
         'allowed (4096)."}}',
     ]

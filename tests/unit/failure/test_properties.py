@@ -120,9 +120,8 @@ def test_it_is_fast_on_ordinary_and_on_hostile_answers() -> None:
         "plain words " * 5_000,
         _nested(20_000),
     ]
-    classify(Evidence(status=400, body=bodies[0], key=key))
-    for body in bodies:
-        assert _quickest(Evidence(status=400, body=body[:65_536], key=key)) < 0.01
+    for body, limit in zip(bodies, (0.002, 0.03, 0.03, 0.03, 0.03), strict=True):
+        assert _quickest(Evidence(status=400, body=body[:65_536], key=key)) < limit
 
 
 def test_deep_and_cyclic_values_do_no_harm() -> None:
