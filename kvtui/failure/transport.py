@@ -165,6 +165,12 @@ _STATUS_ERRORS = frozenset(
 """Exceptions that only say that the status was 400 or above: the answer itself says more."""
 
 
+_NOISE = re.compile(
+    r"^\[SSL: [A-Z_]+\]\s*(?:certificate verify failed:\s*)?|\s*\(_ssl\.c:\d+\)", re.IGNORECASE
+)
+"""What OpenSSL puts around its sentence."""
+
+
 def network_links(chain: Sequence[ExceptionFact]) -> tuple[ExceptionFact, ...]:
     """The links that are about the transport, not about an HTTP status."""
     return tuple(link for link in chain[:12] if _name(link) not in _STATUS_ERRORS)
@@ -185,8 +191,9 @@ def kind_of(chain: Sequence[ExceptionFact]) -> Kind | None:
 def cause_text(chain: Sequence[ExceptionFact]) -> str:
     """The innermost text that says something, e.g. ``[Errno 111] Connection refused``."""
     for link in reversed(network_links(chain)):
-        if link.text.strip():
-            return link.text
+        text = _NOISE.sub("", link.text).strip()
+        if text:
+            return text
     return _name(chain[-1]) if chain else ""
 
 

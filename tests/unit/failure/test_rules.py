@@ -122,6 +122,14 @@ def test_connection_failure_behind_a_proxy_is_the_proxys(
     assert "HTTPS_PROXY" in classify(evidence).message
 
 
+def test_proxy_refusal_is_told_from_below_its_wrappers(make_answer: Make) -> None:
+    text = "Cannot connect to host 127.0.0.1:7890 ssl:default [Connect call failed]"
+    links = chain(WRAPPER, ("ProxyError", text), ("ClientProxyConnectionError", text))
+    proxy = {"proxy": "http://127.0.0.1:7890", "proxy_from": "ALL_PROXY"}
+    verdict = classify(make_answer(phase="connect", exceptions=links, **proxy))
+    assert verdict.message.startswith("127.0.0.1:7890 refused: that is the proxy in ALL_PROXY")
+
+
 def test_proxy_that_wants_a_login(make_answer: Make) -> None:
     links = chain(WRAPPER, ("httpx2.ProxyError", "407 Proxy Authentication Required"))
     evidence = make_answer(phase="connect", exceptions=links, proxy="http://p:1", proxy_from="A")
