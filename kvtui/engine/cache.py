@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kvtui.engine.errors import EngineError
 from kvtui.engine.geometry import LlamaConfig
 
 Floats = NDArray[np.float32]
@@ -74,14 +75,24 @@ class KVCache:
         slots: sequences that can be held at once.
         context: tokens reserved for each.
 
+    Raises:
+        EngineError: the system refuses that much memory.
+
     Attributes:
         keys: (slots, layers, kv_heads, context, head_dim), and `values` the same.
     """
 
     def __init__(self, config: LlamaConfig, slots: int, context: int) -> None:
         shape = (slots, config.layers, config.kv_heads, context, config.head_dim)
-        self.keys = _lazy_zeros(shape)
-        self.values = _lazy_zeros(shape)
+        try:
+            self.keys = _lazy_zeros(shape)
+            self.values = _lazy_zeros(shape)
+        except (OSError, OverflowError, ValueError) as error:
+            size = slots * context * config.kv_bytes_per_token() / 2**30
+            raise EngineError(
+                f"This machine does not give the {size:.1f} GiB that the KV cache of {slots} "
+                f"sequences of {context} tokens reserves; run fewer at once."
+            ) from error
         self.context = context
         self.slots = [
             Slot(i, k, v) for i, (k, v) in enumerate(zip(self.keys, self.values, strict=True))

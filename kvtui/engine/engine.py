@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +75,7 @@ class Engine:
         self.model_id = model_id
         self.tokenizer = Tokenizer.from_metadata(file.metadata, str(path))
         self._chat: ChatFormat = chat_format(file.metadata, self.tokenizer)
+        _refuse_too_large(file)
         model = load_llama(file, config, context)
         if len(model.embedding) < len(self.tokenizer.tokens):
             raise ModelFileError(f"{path} is inconsistent: its vocabulary exceeds its embedding.")
@@ -114,3 +116,17 @@ def _bytes_in_file(file: GGUFFile) -> int:
         if layout is not None:
             total += math.prod(info.shape) // layout.block * layout.size
     return total
+
+
+def _refuse_too_large(file: GGUFFile) -> None:
+    """Weights are held as float32: say so beforehand where the machine cannot hold them."""
+    needed = 4 * sum(info.count for info in file.tensors.values())
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # Windows, or a system that does not tell
+        return
+    if needed > there:
+        raise ModelFileError(
+            f"{file.path} needs {needed / 2**30:.1f} GiB in memory, as float32, and this machine "
+            f"has {there / 2**30:.1f}."
+        )

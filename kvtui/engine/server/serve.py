@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import ipaddress
 import logging
 import os
 import signal
@@ -79,7 +80,8 @@ def _bind_fault(host: str, port: int, error: Exception) -> str:
         return f"Port {port} on {host} may not be used by this user; choose one above 1023."
     if isinstance(error, OverflowError):
         return f"There is no port {port}; choose one from 0 to 65535."
-    reason = getattr(error, "strerror", None) or str(error)
+    known = number is not None and not isinstance(error, socket.gaierror)
+    reason = os.strerror(number or 0) if known else getattr(error, "strerror", None) or str(error)
     return f"Cannot listen on {host}, port {port}: {reason}."
 
 
@@ -156,6 +158,8 @@ def _announce(options: Options, engine: Engine, listener: socket.socket) -> None
         f"-H 'Content-Type: application/json' -d '{body}'\n"
         "Ctrl+C ends it.\n"
     )
+    if options.api_key is None and not ipaddress.ip_address(host).is_loopback:
+        sys.stderr.write("Whoever reaches this address may use it: --api-key-env asks for a key.\n")
     sys.stderr.flush()
 
 
