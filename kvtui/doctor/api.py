@@ -185,6 +185,10 @@ class Api:
         astray = answer.models is None and (
             wrong_path(answer.status, kind, body) or (answer.status or 0) < 300
         )
+        if _behind_key(verdict) and answer.models is None:
+            # Some servers ask for the key first, whatever the path.
+            detail = f"{self._shown(self._base_url)}: {answer.status} came first"
+            return Step("path", "unknown", detail, None, notes), answer, verdict
         if not astray:
             return Step("path", "ok", self._shown(self._base_url), None, notes), answer, verdict
         if await self._takes_chat():
