@@ -178,7 +178,7 @@ class Api:
         self, answer: Answer, verdict: Verdict | None
     ) -> tuple[Step, Answer, Verdict | None]:
         """Whether the API is at this path; else the answer of the path that is right."""
-        notes = (self._note,) if self._note else ()
+        notes = (self._shown(self._note),) if self._note else ()
         begun = perf_counter()
         body = answer.evidence.body or ""
         kind = answer.evidence.headers.get("content-type", "")
@@ -278,7 +278,8 @@ class Api:
         exchange = Exchange(self._clients, request, self._quirks, meter.feed)
         await exchange.run()
         figures = meter.conclude(classify)
-        notes = (*exchange.notes, *(hint.message for hint in figures.verdict.hints))
+        said = (*exchange.notes, *(hint.message for hint in figures.verdict.hints))
+        notes = tuple(one_line(self._redactor.text(note), 300) for note in said)
         if figures.verdict.is_failure:
             evidence = replace(figures.evidence, models_offered=models.ids if models else ())
             yield failed_step("stream", evidence, _ms(begun), notes=notes)
