@@ -22,17 +22,20 @@ from kvtui.engine.errors import EngineStartError
 
 
 def test_four_requests_overlap_and_outrun_one(tmp_path: Path) -> None:
-    """The median of interleaved pairs counts; more are taken while other programs disturb it."""
+    """Tokens per second while all stream: the median of interleaved pairs, at least three.
+
+    More pairs are taken while other programs on the machine disturb them.
+    """
     path = random_llama(
         tmp_path / "m.gguf",
-        layers=8,
+        layers=12,
         dim=256,
         heads=8,
         kv_heads=2,
         head_dim=32,
-        ffn=640,
+        ffn=384,
         context=256,
-        vocab=2048,
+        vocab=4096,
         kind=Q8_0,
     )
     child = EngineChild.start(str(path), max_num_seqs=4)
@@ -50,18 +53,18 @@ def test_four_requests_overlap_and_outrun_one(tmp_path: Path) -> None:
     def rate(clients: int) -> float:
         stamps: list[list[float]] = [[] for _ in range(clients)]
         threads = [threading.Thread(target=stream, args=(s,)) for s in stamps]
-        start = time.perf_counter()
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(DEADLINE)
         assert all(len(s) == count + 1 for s in stamps)
-        assert max(s[1] for s in stamps) < min(s[-1] for s in stamps)
-        return clients * count / (max(s[-1] for s in stamps) - start)
+        begin, end = max(s[1] for s in stamps), min(s[-1] for s in stamps)
+        assert begin < end  # all had begun before the first was done
+        return sum(begin < stamp <= end for s in stamps for stamp in s) / (end - begin)
 
     rate(4)
     ratios: list[float] = []
-    for enough in (5, 9, 13):
+    for enough in (3, 5, 9, 13):
         ratios += [rate(4) / rate(1) for _ in range(enough - len(ratios))]
         if median(ratios) >= 1.5:
             break
