@@ -107,6 +107,25 @@ def beside(blocks: Iterable[tuple[list[Row], int]], height: int) -> list[Row]:
     return lines
 
 
+def changed_cells(old: Row, new: Row, width: int) -> tuple[int, int] | None:
+    """The columns ``(from, to)`` in which two rows differ, by whole spans; None where nowhere."""
+    if old == new:
+        return None
+    start = 0
+    for one, other in zip(old, new, strict=False):
+        if one != other:
+            break
+        start += cell_len(one.text)
+    end = max(width_of(old), width_of(new))
+    if width_of(old) == width_of(new):
+        for one, other in zip(reversed(old), reversed(new), strict=False):
+            size = cell_len(one.text)
+            if one != other or end - size < start:
+                break
+            end -= size
+    return min(start, width - 1), min(max(end, start + 1), width)
+
+
 def wrap(text: str, width: int) -> list[str]:
     """Wrap text at spaces to ``width`` cells; wide characters may break anywhere. Never empty."""
     lines: list[str] = []

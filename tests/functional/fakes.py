@@ -284,6 +284,7 @@ def make_app(
         build=build_request(options),
         form=initial_form(options, SETTINGS.defaults),
         now=lambda: datetime(2026, 11, 29, 12, 4, 11),
+        clock=clock,
     )
 
     def opener(app: KvtuiApp) -> None:

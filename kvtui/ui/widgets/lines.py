@@ -9,7 +9,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from kvtui.ui.roles import Palette
-from kvtui.ui.rows import BLANK, Row
+from kvtui.ui.rows import BLANK, Row, changed_cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,13 +40,18 @@ class LinesWidget(Widget):
         new = list(self.draw(width, height))[:height]
         old, self._rows = self._rows, new
         self._drawn_for = self.size
-        first = last = -1
-        for y in range(max(len(old), len(new))):
-            if (old[y] if y < len(old) else BLANK) != (new[y] if y < len(new) else BLANK):
-                first = y if first < 0 else first
-                last = y
-        if first >= 0:
-            self.refresh(Region(0, first, width, last - first + 1))
+        changed = [
+            Region(left, y, right - left, 1)
+            for y in range(max(len(old), len(new)))
+            if (
+                span := changed_cells(
+                    old[y] if y < len(old) else BLANK, new[y] if y < len(new) else BLANK, width
+                )
+            )
+            for left, right in (span,)
+        ]
+        if changed:
+            self.refresh(*changed)
 
     def notify_style_update(self) -> None:
         """A new theme needs new colours for the same rows."""

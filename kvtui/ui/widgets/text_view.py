@@ -73,7 +73,7 @@ class TextView(ScrollView, can_focus=True):
         """Forget the text and follow again."""
         self.history.clear()
         self._strips.clear()
-        self.virtual_size = Size(self.scrollable_content_region.width, 0)
+        self._resize_content()
         self.follow()
         self.refresh()
 
@@ -81,7 +81,7 @@ class TextView(ScrollView, can_focus=True):
         """Show or hide the cursor at the end."""
         if streaming != self.streaming:
             self.streaming = streaming
-            self._refresh_from(max(0, len(self.history) - 1))
+            self._refresh_lines(max(0, len(self.history) - 1), max(1, len(self.history)))
 
     def set_placeholder(self, rows: Sequence[Row]) -> None:
         """What an empty view says."""
@@ -98,16 +98,26 @@ class TextView(ScrollView, can_focus=True):
             self._strips.clear()
             if not self.following:
                 self._move_to(max(0, self.scroll_offset.y - gone))
-        self.virtual_size = Size(self.scrollable_content_region.width, len(history))
+        self._resize_content()
         if self.following:
             self._move_to(self.max_scroll_y)
-        self._refresh_from(max(0, before - 1 - gone))
+        self._refresh_lines(max(0, before - 1 - gone), len(history))
 
-    def _refresh_from(self, line: int) -> None:
-        top = max(0, line - self.scroll_offset.y)
-        height = self.size.height - top
-        if height > 0:
-            self.refresh(Region(0, top, self.size.width, height))
+    def _resize_content(self) -> None:
+        """Tell the scrollbar of the new length, without the layout that the reactive asks for.
+
+        The scrollbar is always shown, so no number of lines changes the layout.
+        """
+        size = Size(self.scrollable_content_region.width, len(self.history))
+        self.set_reactive(TextView.virtual_size, size)
+        self.vertical_scrollbar.window_virtual_size = size.height
+
+    def _refresh_lines(self, first: int, end: int) -> None:
+        """Repaint the visible ones of the lines from ``first`` up to ``end``."""
+        top = max(0, first - self.scroll_offset.y)
+        bottom = min(self.size.height, end - self.scroll_offset.y)
+        if bottom > top:
+            self.refresh(Region(0, top, self.size.width, bottom - top))
 
     # --- following ------------------------------------------------------------------------------
 
@@ -144,7 +154,7 @@ class TextView(ScrollView, can_focus=True):
             self._strips.clear()
         if not len(history):
             return
-        self.virtual_size = Size(self.scrollable_content_region.width, len(history))
+        self._resize_content()
         self._move_to(self.max_scroll_y if self.following else round(position * len(history)))
         self.refresh()
 

@@ -1,0 +1,90 @@
+"""The streamed text as wrapped lines: whatever the pieces, the same text and the same lines."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from kvtui.ui import history as module
+from kvtui.ui.history import History
+from kvtui.ui.rows import break_lines, wrap
+
+TEXTS = st.text(
+    alphabet=st.sampled_from("ab cd  e\nfg,.缓存表é👍\u0301 "), min_size=0, max_size=120
+)
+
+
+@given(TEXTS, st.integers(4, 40))
+def test_lines_fit_and_lose_nothing_but_spaces(text: str, width: int) -> None:
+    lines = wrap(text, width)
+    assert all(cell_len(line) <= width for line in lines)
+    assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+@given(TEXTS, st.integers(4, 40), st.data())
+def test_streamed_and_whole_give_the_same_lines(text: str, width: int, data: st.DataObject) -> None:
+    whole, streamed = History(width), History(width)
+    whole.append(text)
+    rest = text
+    while rest:
+        size = data.draw(st.integers(1, len(rest)))
+        streamed.append(rest[:size])
+        rest = rest[size:]
+    # A mark that arrives alone joins the letter before it only if that is not yet wrapped away.
+    if "\u0301" not in text:
+        assert [streamed[i] for i in range(len(streamed))] == [whole[i] for i in range(len(whole))]
+    assert streamed.text() == whole.text()
+
+
+@given(TEXTS, st.integers(4, 40), st.integers(4, 40))
+def test_another_width_gives_the_lines_of_that_width(text: str, first: int, then: int) -> None:
+    kept, fresh = History(first), History(then)
+    kept.append(text)
+    fresh.append(text)
+    kept.rewrap(then)
+    assert [kept[i] for i in range(len(kept))] == [fresh[i] for i in range(len(fresh))]
+    assert kept.text() == fresh.text() == text.strip("\n")
+
+
+def test_only_the_tail_is_wrapped_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def counted(text: str, width: int) -> tuple[list[str], str]:
+        seen.append(len(text))
+        return break_lines(text, width)
+
+    monkeypatch.setattr(module, "break_lines", counted)
+    history = History(40)
+    for _ in range(5_000):
+        history.append("word ")
+    assert max(seen) <= 40 + len("word ")
+
+
+def test_history_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_LINES", 100)
+    monkeypatch.setattr(module, "MAX_CHARS", 2_000)
+    history = History(20)
+    for number in range(1_000):
+        history.append(f"line {number}\n")
+    assert len(history) <= 102
+    assert history.dropped >= 890
+    assert history[len(history) - 2].text == "line 999"
+    assert len(history.text()) <= 2_100
+
+
+def test_reasoning_is_a_paragraph_of_its_own() -> None:
+    history = History(20)
+    history.append("think ", "reasoning")
+    history.append("more", "reasoning")
+    history.append("answer")
+    lines = [(history[i].kind, history[i].text) for i in range(len(history))]
+    assert lines == [("reasoning", "think more"), ("content", ""), ("content", "answer")]
+    assert history.text() == "answer"
+    assert history.text("reasoning") == "think more"
+
+
+def test_wide_characters_break_anywhere_but_before_a_stop() -> None:
+    assert wrap("缓存保存的是已经算过的结果。", 10) == ["缓存保存的", "是已经算过", "的结果。"]
+    assert wrap("一二三四五。", 10)[1].endswith("五。")
