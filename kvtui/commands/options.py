@@ -80,16 +80,40 @@ def _group(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
     return decorate
 
 
+class NonEmpty(click.ParamType[str]):
+    """A text with something in it: an empty one is mostly a variable that was not set."""
+
+    name = "TEXT"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return it; an empty one is refused."""
+        if not str(value).strip():
+            self.fail("is empty (is the variable in it set?)", param, ctx)
+        return str(value)
+
+
 _seconds = Number(min=0, min_open=True)
 _file = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 
 endpoint_options = _group(
-    click.option("--base-url", metavar="URL", help="Endpoint, up to and with /v1."),
-    click.option("--model", metavar="ID", help="Model to ask for; without it the server is asked."),
     click.option(
-        "--api-key-env", metavar="NAME", help="Variable that holds the key for this endpoint."
+        "--base-url", type=NonEmpty(), metavar="URL", help="Endpoint, up to and with /v1."
     ),
-    click.option("--profile", metavar="NAME", help="Profile of config.toml to use."),
+    click.option(
+        "--model",
+        type=NonEmpty(),
+        metavar="ID",
+        help="Model to ask for; without it the server is asked.",
+    ),
+    click.option(
+        "--api-key-env",
+        type=NonEmpty(),
+        metavar="NAME",
+        help="Variable that holds the key for this endpoint.",
+    ),
+    click.option(
+        "--profile", type=NonEmpty(), metavar="NAME", help="Profile of config.toml to use."
+    ),
     click.option(
         "--header",
         "headers",

@@ -45,6 +45,8 @@ def config(tmp_path: Path) -> dict[str, str]:
         (["run", "--extra-body", "{"], "not valid JSON"),
         (["run", "--header", "no colon"], "must read 'Name: value'"),
         (["run", "--header", "a b: c"], "must read 'Name: value'"),
+        (["run", "--base-url", ""], "is empty"),
+        (["run", "--model", " "], "is empty"),
         (["run", "--prompt-file", "/no/such/file"], "/no/such/file"),
         (["run", "--profile", "nowhere"], "no profile 'nowhere'"),
         (["serve", "--port", "70000"], "70000"),
