@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
+
+from kvtui.engine.pretokenize import Pretokenizer
 
 
 def byte_alphabet() -> list[str]:
@@ -80,3 +82,39 @@ class BytePairs:
                 offer(left[at])
             offer(at)
         return [piece for piece in pieces if piece is not None]
+
+
+class ByteLevel:
+    """A byte-level vocabulary, as GPT-2's: words are cut, written as bytes, and merged.
+
+    Args:
+        tokens: the text of each id in the byte alphabet.
+        merges: pairs in order of rank, each "left right".
+        special: ids that plain text never becomes.
+        pre: the rules by which words are cut.
+    """
+
+    def __init__(
+        self, tokens: Sequence[str], merges: Iterable[str], special: Collection[int], pre: str
+    ) -> None:
+        self._tokens = tokens
+        self._pretokenizer = Pretokenizer(pre)
+        vocabulary = {token: i for i, token in enumerate(tokens) if i not in special}
+        self._pairs = BytePairs(vocabulary, merges)
+        self._to_char = byte_alphabet()
+        self._to_byte = {char: byte for byte, char in enumerate(self._to_char)}
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text that holds no special token."""
+        ids: list[int] = []
+        for word in self._pretokenizer.split(text):
+            raw = word.encode("utf-8", "replace")
+            ids += self._pairs.encode_word("".join([self._to_char[byte] for byte in raw]))
+        return ids
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """What a token stands for."""
+        token, to_byte = self._tokens[token_id], self._to_byte
+        if all(char in to_byte for char in token):
+            return bytes([to_byte[char] for char in token])
+        return token.encode("utf-8", "replace")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tinygguf import CHATML, MERGES, vocabulary
+from tinygguf import CHATML, MERGES, token_texts
 
+from kvtui.engine.bpe import ByteLevel
 from kvtui.engine.chat import ChatML, Llama3, Message, Plain, chat_format
 from kvtui.engine.tokenizer import Tokenizer
 
@@ -48,8 +49,10 @@ def test_text_cannot_end_a_turn(tokenizer: Tokenizer) -> None:
 
 def test_llama3() -> None:
     specials = ["<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"]
-    tokens = specials + vocabulary()[3:]
-    tokenizer = Tokenizer(tokens, MERGES, pre="llama-bpe", control_ids=range(4))
+    tokens = specials + token_texts()[3:]
+    tokenizer = Tokenizer(
+        tokens, ByteLevel(tokens, MERGES, range(4), "llama-bpe"), control_ids=range(4)
+    )
     template = "{{ '<|start_header_id|>' + message['role'] }}"
     chat = chat_format({"tokenizer.chat_template": template}, tokenizer)
     assert isinstance(chat, Llama3)

@@ -8,9 +8,9 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tinygguf import MERGES, byte_tokens, vocabulary
+from tinygguf import MERGES, byte_tokens, sentencepiece_metadata, token_texts
 
-from kvtui.engine.bpe import BytePairs, byte_alphabet
+from kvtui.engine.bpe import ByteLevel, BytePairs, byte_alphabet
 from kvtui.engine.pretokenize import Pretokenizer
 from kvtui.engine.tokenizer import Detokenizer, Tokenizer
 
@@ -108,7 +108,7 @@ def test_round_trip(tokenizer: Tokenizer, text: str) -> None:
 
 
 def test_merges_apply(tokenizer: Tokenizer) -> None:
-    tokens = vocabulary()
+    tokens = token_texts()
     assert [tokens[i] for i in tokenizer.encode("the the")] == ["the", "Ġthe"]
     assert MERGES[1] == "th e"
 
@@ -152,3 +152,42 @@ def test_lone_surrogates_do_not_break_encoding(tokenizer: Tokenizer) -> None:
 
 def test_padded_vocabularies_stand_for_nothing(tokenizer: Tokenizer) -> None:
     assert tokenizer.token_bytes(10**6) == b""
+
+
+@pytest.fixture(scope="module")
+def pieces() -> Tokenizer:
+    return Tokenizer.from_metadata(sentencepiece_metadata(), "pieces")
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("the", ["▁the"]),
+        ("the  and", ["▁the", "▁", "▁and"]),
+        ("the  ", ["▁the", "▁▁"]),
+        ("sing", ["▁", "s", "ing"]),
+        ("é½", ["▁", "é", "<0xC2>", "<0xBD>"]),
+        ("", []),
+    ],
+)
+def test_sentencepiece_merges_by_score(pieces: Tokenizer, text: str, tokens: list[str]) -> None:
+    assert [pieces.tokens[i] for i in pieces.encode(text)] == tokens
+
+
+@given(st.text())
+def test_sentencepiece_round_trip(pieces: Tokenizer, text: str) -> None:
+    if "▁" not in text:
+        assert pieces.decode(pieces.encode(text)) == (" " + text if text else "")
+
+
+def test_sentencepiece_prompts_begin_with_bos(pieces: Tokenizer) -> None:
+    assert pieces.bos_id == 1
+    assert pieces.eos_ids == {2}
+
+
+def test_tokens_defined_by_users_are_always_read() -> None:
+    tokens = [*token_texts(), "<think>"]
+    last = len(tokens) - 1
+    tokenizer = Tokenizer(tokens, ByteLevel(tokens, MERGES, [last], "smollm"), defined_ids=[last])
+    assert tokenizer.encode("<think>x")[0] == last
+    assert tokenizer.decode([last]) == "<think>"

@@ -35,6 +35,8 @@ def value(item: Any) -> bytes:
         return struct.pack("<I", 8) + string(item)
     if item and isinstance(item[0], str):
         return struct.pack("<IIQ", 9, 8, len(item)) + b"".join(map(string, item))
+    if item and isinstance(item[0], float):
+        return struct.pack("<IIQ", 9, 6, len(item)) + struct.pack(f"<{len(item)}f", *item)
     return struct.pack("<IIQ", 9, 5, len(item)) + struct.pack(f"<{len(item)}i", *item)
 
 
@@ -77,7 +79,7 @@ def byte_tokens() -> list[str]:
     return [chr(byte) for byte in printable] + [chr(256 + n) for n in range(len(others))]
 
 
-def vocabulary(size: int | None = None) -> list[str]:
+def token_texts(size: int | None = None) -> list[str]:
     tokens = SPECIALS + byte_tokens() + [merge.replace(" ", "") for merge in MERGES]
     if size is not None:
         tokens += [f"<|unused{n}|>" for n in range(size - len(tokens))]
@@ -95,7 +97,7 @@ def metadata_of(
     context: int,
     vocab: int | None = None,
 ) -> dict[str, Any]:
-    tokens = vocabulary(vocab)
+    tokens = token_texts(vocab)
     kinds = [3 if token.startswith("<|") and token.endswith("|>") else 1 for token in tokens]
     return {
         "general.architecture": "llama",
@@ -126,9 +128,32 @@ def metadata_of(
     }
 
 
+def sentencepiece_metadata() -> dict[str, Any]:
+    """A SentencePiece vocabulary: bytes, letters, and unions with scores."""
+    letters = [*"▁abcdefghijklmnopqrstuvwxyz.,!é"]
+    unions = ["▁t", "he", "▁the", "▁a", "in", "an", "ing", "▁an", "and", "▁and", "er", "on", "▁▁"]
+    tokens = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
+    tokens += unions + letters
+    scores = [0.0] * 259 + [-float(n) for n in range(len(unions))] + [-100.0] * len(letters)
+    return {
+        "tokenizer.ggml.model": "llama",
+        "tokenizer.ggml.pre": "default",
+        "tokenizer.ggml.tokens": tokens,
+        "tokenizer.ggml.scores": scores,
+        "tokenizer.ggml.token_type": [2, 3, 3] + [6] * 256 + [1] * (len(tokens) - 259),
+        "tokenizer.ggml.bos_token_id": 1,
+        "tokenizer.ggml.eos_token_id": 2,
+        "tokenizer.ggml.unknown_token_id": 0,
+        "tokenizer.ggml.padding_token_id": 0,
+        "tokenizer.ggml.add_bos_token": True,
+        "tokenizer.chat_template": "",
+    }
+
+
 def random_llama(
     path: Path,
     *,
+    vocabulary: Mapping[str, Any] | None = None,
     layers: int = 2,
     dim: int = 32,
     heads: int = 4,
@@ -151,6 +176,8 @@ def random_llama(
         context=context,
         vocab=vocab,
     )
+    metadata |= vocabulary or {}
+    metadata["llama.vocab_size"] = len(metadata["tokenizer.ggml.tokens"])
     random = np.random.default_rng(seed)
     tensors: dict[str, tuple[int, tuple[int, ...], bytes]] = {}
 
