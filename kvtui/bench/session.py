@@ -7,6 +7,7 @@ stamped there, so that drawing the screen disturbs neither.
 from __future__ import annotations
 
 import asyncio
+import gc
 import secrets
 import sys
 import threading
@@ -268,6 +269,8 @@ class Session:
         from kvtui.stream import exchange, models  # noqa: F401 - openai, paid for before a request
         from kvtui.stream.client import Clients
 
+        # The SDK's thousands of classes stay: a collection that walks them would stop the reading.
+        gc.freeze()
         self._clients = Clients()
         self._ready.set_result(None)
 

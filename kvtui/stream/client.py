@@ -17,6 +17,7 @@ from kvtui.config import Endpoint
 from kvtui.stream.quirks import Quirks
 from kvtui.stream.request import Request
 from kvtui.stream.transport import AiohttpTransport
+from kvtui.stream.turns import Turns
 
 _AMBIENT = ("OpenAI-Organization", "OpenAI-Project")
 
@@ -25,7 +26,8 @@ class Clients:
     """Builds and keeps the SDK's clients over one transport."""
 
     def __init__(self) -> None:
-        self.transport = AiohttpTransport()
+        self.turns = Turns()
+        self.transport = AiohttpTransport(self.turns)
         self._http = httpx2.AsyncClient(
             transport=self.transport, follow_redirects=False, trust_env=False, timeout=None
         )

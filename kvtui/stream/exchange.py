@@ -159,6 +159,17 @@ class Exchange:
             self._error = httpx2.InvalidURL(str(error))
             return None
         flight = Flight(self._proxy, self._connecting, self._connected, self._sent)
+        turns = self._clients.turns
+        building = True
+
+        def built() -> None:
+            nonlocal building
+            if building:
+                building = False
+                turns.end()
+
+        flight.built = built
+        turns.begin()
         token = current_flight.set(flight)
         try:
             return await self._exchange()
@@ -172,12 +183,14 @@ class Exchange:
             # A key or header that HTTP cannot carry, a URL the SDK cannot build.
             self._error = error
         finally:
+            built()
             current_flight.reset(token)
         return None
 
     async def _exchange(self) -> BodyStream:
         client = self._clients.of(self._request.endpoint, self.base_url)
         create = client.chat.completions.with_streaming_response.create
+        await self._clients.turns.take()
         self._connecting(perf_counter())
         manager = create(**parameters_of(self._request, self.quirks))
         # The response is closed through the body: the manager would drop the connection.

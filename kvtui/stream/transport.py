@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
@@ -19,12 +21,16 @@ import aiohttp
 import httpx2
 from aiohttp import http_exceptions, payload
 from aiohttp.abc import AbstractStreamWriter
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import Connection
 
 from kvtui.stream.proxy import Proxy, proxy_arguments
+from kvtui.stream.turns import Turns
 
 _READ_BUFFER = 256 << 10
 _PIECES = 48
-"""Reads of a response that are taken one HTTP chunk at a time, to see how the server framed it."""
+"""Reads of a response that are taken one HTTP chunk at a time; this shows
+how the server framed it."""
 _MAX_ERROR_BODY = 1 << 20
 _DROPPED_HEADERS = frozenset({"host", "accept-encoding", "connection", "content-length"})
 
@@ -48,53 +54,97 @@ class Flight:
         self.connected = connected
         """Called with the time, the seconds it took, and whether the connection was reused."""
         self.sent = sent
+        self.built: Callable[[], None] = _ignore
+        """Called when the SDK has built the request."""
         self.t_start = 0.0
-        self.headers_at: float | None = None
 
 
 current_flight: ContextVar[Flight | None] = ContextVar("current_flight", default=None)
 """Set around the SDK's call: the transport has no other way to know whose request it carries."""
 
 
+class _Handler(ResponseHandler):
+    """aiohttp's client protocol, which also notes when each read came off the socket.
+
+    A task that is woken late (64 streams, a busy core) still learns when its bytes were there.
+    """
+
+    marks: deque[tuple[int, float]]
+    """(bytes of body so far, ``perf_counter`` seconds), one for each read of this response."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self.marks = deque()
+
+    def data_received(self, data: bytes) -> None:
+        now = perf_counter()
+        super().data_received(data)
+        payload = self._payload
+        self.marks.append((payload.total_bytes if payload is not None else 0, now))
+
+
+class _Response(aiohttp.ClientResponse):
+    """A response that keeps the marks of its reads."""
+
+    marks: deque[tuple[int, float]] | None = None
+
+    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+        protocol = connection.protocol
+        if isinstance(protocol, _Handler):
+            self.marks = protocol.marks = deque()
+        return await super().start(connection)
+
+
 class BodyStream(httpx2.AsyncByteStream):
     """A response body: ``read`` gives stamped pieces, iterating serves the SDK's error bodies."""
 
-    def __init__(self, response: aiohttp.ClientResponse, stamp: float) -> None:
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
         self._content = response.content
-        self._loop = asyncio.get_running_loop()
-        self._primed = response.content.total_bytes
-        self._offset = 0
+        self._marks = (response.marks if isinstance(response, _Response) else None) or deque()
+        self._read = 0
+        self._given = 0
         self._pieces = 0
-        self._idle = True
-        self.stamp = stamp
-        """``perf_counter`` seconds of the read that the last piece came from."""
+        self._rest = b""
+        self.stamp = self._marks[0][1] if self._marks else perf_counter()
+        """``perf_counter`` of the read that the last piece came from; at first the headers'."""
 
     async def read(self) -> bytes:
-        """The next piece, as it arrives; empty at the end.
+        """The next piece, as it arrived; empty at the end.
 
-        Pieces of one read carry one stamp. What had arrived with the headers carries theirs.
+        A piece never spans two reads of the socket, and the first ones do not span two HTTP chunks.
         """
+        data = self._rest
+        self._rest = b""
+        if not data:
+            data = await self._next()
+            self._read += len(data)
+        marks = self._marks
+        while marks and marks[0][0] <= self._given:
+            marks.popleft()
+        if not data:
+            return data
+        if not marks:
+            self.stamp = perf_counter()
+            self._given += len(data)
+            return data
+        end, self.stamp = marks[0]
+        size = end - self._given
+        if size < len(data):
+            self._rest = data[size:]
+            data = data[:size]
+        self._given += len(data)
+        return data
+
+    async def _next(self) -> bytes:
         with _mapped():
             if self._pieces >= _PIECES:
-                data = await self._content.readany()
-                self.stamp = perf_counter()
-                return data
+                return await self._content.readany()
+            self._pieces += 1
             while True:
                 data, end_of_chunk = await self._content.readchunk()
                 if data or not end_of_chunk:
-                    break
-        self._pieces += 1
-        if self._offset >= self._primed and self._idle:
-            self.stamp = perf_counter()
-        self._offset += len(data)
-        # Until the loop has gone round once, what is read was there already: the same read.
-        self._idle = False
-        self._loop.call_soon(self._mark_idle)
-        return data
-
-    def _mark_idle(self) -> None:
-        self._idle = True
+                    return data
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
@@ -122,13 +172,15 @@ class BodyStream(httpx2.AsyncByteStream):
 class AiohttpTransport(httpx2.AsyncBaseTransport):
     """Create and use it inside one running loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, turns: Turns) -> None:
+        self._turns = turns
         trace = aiohttp.TraceConfig()
         trace.on_connection_create_start.append(_create_start)
         trace.on_connection_create_end.append(_create_end)
         trace.on_connection_reuseconn.append(_reused)
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=60),
+            connector=_connector(),
+            response_class=_Response,
             cookie_jar=aiohttp.DummyCookieJar(),
             trace_configs=[trace],
             trust_env=False,
@@ -142,6 +194,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request; the response's body is a ``BodyStream`` in ``extensions["body"]``."""
         flight = current_flight.get() or Flight()
+        flight.built()
         arguments: dict[str, Any] = proxy_arguments(flight.proxy)
         if request.url.scheme == "https":
             arguments["ssl"] = await self._ssl_context()
@@ -154,6 +207,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
             if name.lower() not in _DROPPED_HEADERS
         ]
         headers.append(("Accept-Encoding", "identity"))
+        await self._turns.all_built()
         with _mapped():
             response = await self._session.request(
                 request.method,
@@ -163,8 +217,8 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
                 trace_request_ctx=flight,
                 **arguments,
             )
-        flight.headers_at = perf_counter()
-        stream = BodyStream(response, flight.headers_at)
+        stream = BodyStream(response)
+        await self._turns.take()
         return httpx2.Response(
             response.status,
             headers=[
@@ -186,6 +240,20 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
         if self._ssl is None:
             self._ssl = await asyncio.to_thread(httpx2.create_ssl_context)
         return self._ssl
+
+
+def _connector() -> aiohttp.TCPConnector:
+    """No limit on connections, and protocols that note their reads.
+
+    aiohttp has no public way to give it a protocol. Where a later version has renamed the factory,
+    pieces are stamped when the task reads them, a little later.
+    """
+    connector = aiohttp.TCPConnector(limit=0, ttl_dns_cache=60)
+    if hasattr(connector, "_factory"):
+        loop = asyncio.get_running_loop()
+        factory: Any = partial(_Handler, loop=loop)
+        connector._factory = factory
+    return connector
 
 
 class _Body(payload.BytesPayload):

@@ -1,0 +1,1 @@
+"""Servers for the tests: one of known timing, one that replays recorded answers."""
