@@ -80,7 +80,7 @@ def plan(as_json: bool, **given: Any) -> None:
 
         document = told.to_json()
         document["smallest_cards"] = [
-            {"name": choice.card.name, "count": choice.count} for choice in choices[:5]
+            {"name": choice.card.name, "count": choice.number} for choice in choices[:5]
         ]
         click.echo(json.dumps(document, ensure_ascii=False, indent=2))
         return

@@ -7,8 +7,8 @@ what the card holds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from kvtui.text import GIB
 
@@ -46,7 +46,7 @@ class Budget:
     overhead_high_bytes: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Answer:
     """What fits.
 
@@ -101,7 +101,7 @@ class Answer:
     weights_formula: str
     bounds: tuple[roofline.Bound, ...]
     notes: tuple[str, ...]
-    details: dict[str, Any] = field(default_factory=dict, hash=False)
+    details: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
         """The document that `kvtui plan --json` prints (schema kvtui.plan/1)."""
@@ -245,8 +245,7 @@ def fits(question: Question) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ready:
+class _Ready(NamedTuple):
     """A question worked out as far as one card's cache and budget, for each stage."""
 
     split: Parallel
@@ -297,7 +296,7 @@ def _with_draft(split: Parallel, layers: int, question: Question) -> Parallel:
     if split.partition is None or layers == own:
         return split
     *first, last = split.partition
-    return replace(split, partition=(*first, last + layers - own))
+    return split._replace(partition=(*first, last + layers - own))
 
 
 def _stores(

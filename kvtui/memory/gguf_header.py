@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from .errors import PlanError
 from .model import Model
@@ -80,8 +80,7 @@ class GgufError(PlanError):
     """A GGUF file that is not read, with what is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(NamedTuple):
     """One tensor of the list.
 
     Attributes:
@@ -97,8 +96,7 @@ class Tensor:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """A file's header.
 
     Attributes:
@@ -114,8 +112,7 @@ class Header:
     file_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Long:
+class Long(NamedTuple):
     """An array that was passed over.
 
     Attributes:

@@ -8,8 +8,7 @@ ones (https://github.com/fedora-copr/logdetective/pull/106).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import kv as _kv
 from .errors import PlanError
@@ -21,8 +20,7 @@ CELL_ALIGNMENT = 256
 UBATCH_TOKENS = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """What of llama.cpp's settings changes the cache.
 
     Attributes:
@@ -36,8 +34,7 @@ class Settings:
     unified: bool = False
 
 
-@dataclass(frozen=True)
-class LlamaCppStore:
+class LlamaCppStore(NamedTuple):
     """One stage's cells.
 
     Attributes:

@@ -130,7 +130,7 @@ class Experts:
     params: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Model:
     """A model's geometry and weights.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from . import cards as _cards
 from .budget import fits
@@ -14,22 +15,21 @@ from .question import Question
 COUNTS = (1, 2, 4, 8, 16)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """Cards that hold the need.
 
     Attributes:
         card: the card.
-        count: how many of them, the fewest of 1, 2, 4, 8 and 16.
+        number: how many of them, the fewest of 1, 2, 4, 8 and 16.
     """
 
     card: Card
-    count: int
+    number: int
 
     @property
     def memory_bytes(self) -> int:
         """What they hold together."""
-        return self.count * self.card.memory_bytes
+        return self.number * self.card.memory_bytes
 
 
 def smallest(
@@ -52,7 +52,7 @@ def smallest(
         count = fewest(replace(question, card=card), counts)
         if count is not None:
             found.append(Choice(card, count))
-    return tuple(sorted(found, key=lambda choice: (choice.memory_bytes, choice.count)))
+    return tuple(sorted(found, key=lambda choice: (choice.memory_bytes, choice.number)))
 
 
 def fewest(question: Question, counts: Sequence[int] = COUNTS) -> int | None:

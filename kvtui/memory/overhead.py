@@ -11,9 +11,8 @@ Measured presets: https://github.com/llm-d-incubation/llm-d-planner/pull/205.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kvtui.text import GIB
 
@@ -34,8 +33,7 @@ GRAPHS_BYTES = round(1.04 * GIB)
 BAND_BYTES = GIB
 
 
-@dataclass(frozen=True, slots=True)
-class Overhead:
+class Overhead(NamedTuple):
     """One card's terms, in bytes.
 
     Attributes:

@@ -10,15 +10,15 @@ get_pp_indices).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from .errors import BadValueError
 from .model import Attention, Cache, Cross, Layer, State
 from .units import ceil_div
 
 
-@dataclass(frozen=True, slots=True)
-class Parallel:
+class Parallel(NamedTuple):
     """How a model is spread.
 
     Attributes:

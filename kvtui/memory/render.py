@@ -60,7 +60,7 @@ def render_text(told: Answer, choices: Sequence[Choice] = ()) -> str:
         )
         lines.append(_row("decode at most", f"{shown} (tokens/s by bandwidth, an upper bound)"))
     if choices:
-        shown = ", ".join(f"{item.count} × {item.card.name}" for item in choices[:3])
+        shown = ", ".join(f"{item.number} × {item.card.name}" for item in choices[:3])
         lines.append(_row("smallest cards", shown))
     lines += ["", f"formula  {told.formula}", f"budget   {told.overhead_formula}"]
     command = flags(told, question.engine)

@@ -11,8 +11,7 @@ and 474), so it is a bound and no forecast.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import kv as _kv
 from .model import Latent, Model, State
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
 BATCHES = (1, 2, 4, 8, 16, 32, 64)
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(NamedTuple):
     """The bound at one batch size.
 
     Attributes:

@@ -8,8 +8,7 @@ as many tokens as a full one's, whatever the window), `mem_cache/kv_cache_config
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kvtui.text import MIB
 
@@ -22,8 +21,7 @@ SWA_RATIO = (4, 5)
 """swa_full_tokens_ratio, as a fraction."""
 
 
-@dataclass(frozen=True)
-class SglangStore:
+class SglangStore(NamedTuple):
     """One stage's pools.
 
     Attributes:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from . import kv as _kv
 from .model import Layer, Model, State, group
@@ -34,8 +33,7 @@ class Store(Protocol):
         """The engine's own figures."""
 
 
-@dataclass(frozen=True)
-class LogicalStore:
+class LogicalStore(NamedTuple):
     """The formula alone.
 
     Attributes:

@@ -13,8 +13,7 @@ _get_kv_cache_groups_uniform_page_size, get_max_concurrency_for_kv_cache_config)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import kv as _kv
 from . import precision as _precision
@@ -28,8 +27,7 @@ MLA_BLOCK_TOKENS = 64
 HYBRID_MLA_BLOCK_TOKENS = 128
 
 
-@dataclass(frozen=True, slots=True)
-class Spec:
+class Spec(NamedTuple):
     """How one layer's cache is paged.
 
     Attributes:
@@ -49,8 +47,7 @@ class Spec:
     latent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """What of vLLM's settings changes the cache.
 
     Attributes:
@@ -68,8 +65,7 @@ class Settings:
     cp: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Layers that share a block table.
 
     Attributes:
@@ -83,8 +79,7 @@ class Group:
     page: int
 
 
-@dataclass(frozen=True)
-class VllmStore:
+class VllmStore(NamedTuple):
     """One stage's blocks.
 
     Attributes:
@@ -377,11 +372,11 @@ def _one_page_size(specs: Sequence[tuple[int, Spec]]) -> list[tuple[int, Spec]]:
         if spec.page == largest:
             fitted = spec
         elif spec.kind == "state":
-            fitted = replace(spec, page=largest)
+            fitted = spec._replace(page=largest)
         elif largest % spec.page == 0:
-            fitted = replace(spec, page=largest, block=spec.block * (largest // spec.page))
+            fitted = spec._replace(page=largest, block=spec.block * (largest // spec.page))
         elif not spec.latent:
-            fitted = replace(spec, page=largest)
+            fitted = spec._replace(page=largest)
         else:
             raise PlanError(
                 f"vLLM cannot page an MLA layer of {spec.page:,} B a block "

@@ -9,7 +9,7 @@ Parameters × bits; a quantised checkpoint usually leaves the embedding and the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import precision as _precision
 from .model import Model
@@ -20,8 +20,7 @@ from .units import ceil_div
 _PARTLY = ("fp8", "int8", "int4", "nvfp4", "mxfp4")
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(NamedTuple):
     """Sizes in bytes.
 
     Attributes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -15,7 +16,7 @@ from .gguf_writer import deepseek2, llama, mamba2, write_gguf
 pytest.importorskip("xllamacpp", reason="xllamacpp, which has llama.cpp in it, is not installed")
 
 LOAD = """
-import os, sys, xllamacpp
+import sys, xllamacpp
 params = xllamacpp.CommonParams()
 params.model.path, params.n_ctx, params.n_parallel = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 types = xllamacpp.ggml_type
@@ -24,9 +25,8 @@ params.cache_type_v = getattr(types, "GGML_TYPE_" + sys.argv[5])
 params.kv_unified, params.n_ubatch = sys.argv[6] == "True", int(sys.argv[7])
 params.swa_full = sys.argv[8] == "True"
 params.warmup = params.fit_params = False
-params.n_gpu_layers, params.verbosity = 0, 4
+params.n_gpu_layers, params.verbosity, params.port = 0, 4, 0
 xllamacpp.Server(params)
-os._exit(0)
 """
 SIZE = re.compile(r"llama_(kv_cache|memory_recurrent): size =\s+([\d.]+) MiB")
 
@@ -57,6 +57,32 @@ CASES = {
 }
 
 
+def load(words: list[str]) -> str:
+    """llama.cpp's log up to its compute buffer; then it has allocated, and is ended."""
+    started = subprocess.Popen(
+        [sys.executable, "-c", LOAD, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    assert started.stdout is not None
+    watch = threading.Timer(50, started.kill)
+    watch.start()
+    lines = []
+    try:
+        for line in started.stdout:
+            lines.append(line)
+            if "compute buffer size" in line:
+                break
+    finally:
+        watch.cancel()
+        started.kill()
+        started.stdout.close()
+        started.wait()
+    return "".join(lines)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_llamacpp_allocates_what_is_answered(name, tmp_path, plan_json):
     (metadata, tensors), options = CASES[name]
@@ -72,14 +98,8 @@ def test_llamacpp_allocates_what_is_answered(name, tmp_path, plan_json):
         options.get("ubatch", 512),
         options.get("swa_full", False),
     ]
-    done = subprocess.run(
-        [sys.executable, "-c", LOAD, str(path), *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=50,
-        check=False,
-    )
-    logged = [float(size) for _, size in SIZE.findall(done.stdout + done.stderr)]
-    assert logged, done.stderr[-2000:]
+    log = load([str(path), *map(str, words)])
+    logged = [float(size) for _, size in SIZE.findall(log)]
+    assert logged, log[-2000:]
     told = plan_json(gguf=path, engine="llamacpp", **{"parallel": 1, **options})
     assert told["kv"]["total_bytes"] / MIB == pytest.approx(sum(logged), abs=0.02)
