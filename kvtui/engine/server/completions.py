@@ -16,7 +16,7 @@ from kvtui.engine.errors import EngineStoppedError, QueueFullError
 from kvtui.engine.generate import Finish, Request, Token
 from kvtui.engine.scheduler import Ticket
 from kvtui.engine.server.demo import DEMO_MODELS
-from kvtui.engine.server.errors import ApiError, json_response
+from kvtui.engine.server.errors import ApiError, context_too_long, json_response
 from kvtui.engine.server.info import unknown_model
 from kvtui.engine.server.prompts import chat_ids, text_ids
 from kvtui.engine.server.schema import (
@@ -63,7 +63,7 @@ async def _answer(
     request: web.Request, body: ChatRequest | CompletionRequest, ids: list[int], shape: _Shape
 ) -> web.StreamResponse:
     engine = request.app[STATE].engine
-    max_tokens = _room(engine, len(ids), body.limit)
+    max_tokens = _room(engine, len(ids), body)
     generation = _Generation(
         engine,
         Request(
@@ -82,22 +82,22 @@ async def _answer(
         return await _whole(generation, shape)
 
 
-def _room(engine: Engine, prompt: int, wanted: int | None) -> int:
+def _room(engine: Engine, prompt: int, body: ChatRequest | CompletionRequest) -> int:
     """Tokens to generate.
 
     Raises:
         ApiError: 400 where prompt and completion exceed the context.
     """
     context = engine.geometry.context
-    asked = wanted if wanted is not None else max(1, min(DEFAULT_MAX_TOKENS, context - prompt))
+    asked = body.limit
+    if asked is None:
+        asked = max(1, min(DEFAULT_MAX_TOKENS, context - prompt))
     if prompt + asked > context:
-        raise ApiError(
-            400,
-            f"This model's maximum context length is {context} tokens. However, you requested "
-            f"{prompt + asked} tokens ({prompt} in the messages, {asked} in the completion). "
-            "Please reduce the length of the messages or completion.",
-            param="messages",
-            code="context_length_exceeded",
+        raise context_too_long(
+            context,
+            f"you requested {prompt + asked} tokens ({prompt} in the {body.prompt_field}, "
+            f"{asked} in the completion)",
+            body.prompt_field,
         )
     return asked
 

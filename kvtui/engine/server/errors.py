@@ -44,6 +44,23 @@ class ApiError(Exception):
         return json_response({"error": self.body}, status=self.status, headers=self.headers)
 
 
+def context_too_long(context: int, excess: str, param: str) -> ApiError:
+    """400 for more than the context holds, in the words of OpenAI and vLLM.
+
+    Args:
+        context: the most tokens of one sequence.
+        excess: what the request asks for, behind "However, ".
+        param: the field that holds the prompt.
+    """
+    return ApiError(
+        400,
+        f"This model's maximum context length is {context} tokens. However, {excess}. "
+        f"Please reduce the length of the {param} or completion.",
+        param=param,
+        code="context_length_exceeded",
+    )
+
+
 def json_response(
     body: object, *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.Response:

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from kvtui.engine.chat import Message
 from kvtui.engine.engine import Engine
-from kvtui.engine.server.errors import ApiError, json_response
+from kvtui.engine.server.errors import ApiError, context_too_long, json_response
 from kvtui.engine.server.schema import (
     ChatRequest,
     DetokenizeRequest,
@@ -29,7 +29,7 @@ async def chat_ids(engine: Engine, messages: Sequence[Message]) -> list[int]:
         ApiError: 400 where it cannot fit the context whatever its tokens.
     """
     size = sum(len(message.text) for message in messages)
-    _refuse_hopeless(engine, size)
+    _refuse_hopeless(engine, size, "messages")
     return await _encode(size, lambda: engine.render(messages))
 
 
@@ -40,7 +40,7 @@ async def text_ids(engine: Engine, prompt: str | list[int]) -> list[int]:
         ApiError: 400 for ids out of range, no token at all, or a text that cannot fit.
     """
     if isinstance(prompt, str):
-        _refuse_hopeless(engine, len(prompt))
+        _refuse_hopeless(engine, len(prompt), "prompt")
         ids = await _encode(len(prompt), lambda: _encoded(engine, prompt))
     else:
         ids = _checked_ids(engine, prompt, "prompt")
@@ -67,17 +67,13 @@ def _checked_ids(engine: Engine, ids: list[int], param: str) -> list[int]:
     return ids
 
 
-def _refuse_hopeless(engine: Engine, size: int) -> None:
+def _refuse_hopeless(engine: Engine, size: int, param: str) -> None:
     """A text too long for the context even at its longest tokens is not worth tokenising."""
     context = engine.geometry.context
     least = size // engine.tokenizer.longest
     if least > context:
-        raise ApiError(
-            400,
-            f"This model's maximum context length is {context} tokens. However, your prompt "
-            f"contains at least {least} input tokens. Please reduce the length of the messages.",
-            param="messages",
-            code="context_length_exceeded",
+        raise context_too_long(
+            context, f"your {param} contain at least {least} input tokens", param
         )
 
 
@@ -93,7 +89,7 @@ async def tokenize(request: web.Request) -> web.Response:
         ids = await chat_ids(engine, ChatRequest(messages=body.messages).conversation)
     elif body.prompt is not None:
         text = body.prompt
-        _refuse_hopeless(engine, len(text))
+        _refuse_hopeless(engine, len(text), "prompt")
         ids = await _encode(len(text), lambda: _encoded(engine, text))
     else:
         raise ApiError(400, "Either 'prompt' or 'messages' is required.", param="prompt")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import msgspec
 from aiohttp import web
@@ -116,6 +116,8 @@ class _Generation(Struct):
 class CompletionRequest(_Generation):
     """`POST /v1/completions`."""
 
+    prompt_field: ClassVar[str] = "prompt"
+
     prompt: Text | list[int | Text | list[int]] = ""
     echo: bool | None = None
     suffix: str | None = None
@@ -148,6 +150,8 @@ class CompletionRequest(_Generation):
 
 class ChatRequest(_Generation):
     """`POST /v1/chat/completions`."""
+
+    prompt_field: ClassVar[str] = "messages"
 
     messages: Annotated[list[ChatMessage], Meta(min_length=1)] | None = None
     max_completion_tokens: Count | None = None

@@ -102,6 +102,12 @@ def test_a_prompt_beyond_the_context_is_refused_with_both_numbers(child: EngineC
     assert "at least" in chat(child, messages=huge).error["message"]
 
 
+def test_a_long_prompt_of_ids_is_refused_as_a_prompt(child: EngineChild) -> None:
+    answer = call(child, "/v1/completions", {"prompt": [5] * 512, "max_tokens": 1})
+    assert answer.error["param"] == "prompt"
+    assert "513 tokens (512 in the prompt, 1 in the completion)" in answer.error["message"]
+
+
 def test_without_a_limit_the_answer_stays_in_the_context(child: EngineChild) -> None:
     usage = chat(child, max_tokens=None, ignore_eos=True).json["usage"]
     assert usage["total_tokens"] == 512
