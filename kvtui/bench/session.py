@@ -266,9 +266,11 @@ class Session:
         self._loop.close()
 
     async def _imports(self) -> None:
+        from kvtui.failure import classify
         from kvtui.stream import exchange, models  # noqa: F401 - openai, paid for before a request
         from kvtui.stream.client import Clients
 
+        classify(Evidence())  # its tables are read, and not while something is measured
         # The SDK's thousands of classes stay: a collection that walks them would stop the reading.
         gc.freeze()
         self._clients = Clients()
@@ -387,6 +389,7 @@ class Session:
             if run._stopped:
                 exchange.stop()
             await exchange.run()
+            await self._clients.turns.take()
             figures = run._meter.conclude(classify)
         except asyncio.CancelledError:
             run._future.cancel()

@@ -88,6 +88,7 @@ class Exchange:
         try:
             if not self._stopped:
                 body = await self._attempts()
+                await self._clients.turns.take()
         except asyncio.CancelledError:
             if not (self._stopped or watch.fired):
                 raise
