@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
-from kvtui.text import GIB
-
-from . import precision
+from .catalogue_rows import to_model
 from .errors import AmbiguousNameError, PlanError, UnknownNameError
-from .model import Attention, Cache, Experts, Latent, Layer, Model, Shared, State
+from .model import Model
 from .names import tokens
-from .tables import read_table, wrong_key
+from .tables import read_table
 
 # Words that name a publisher, a tuning or a packaging, never a geometry.
 _MAKERS = ("meta", "nvidia", "c4ai")
@@ -77,7 +74,7 @@ def catalogue() -> tuple[Model, ...]:
     Raises:
         PlanError: the file is not what it should be (names row and key).
     """
-    return tuple(_model(row) for row in read_table("models.toml", "model"))
+    return tuple(to_model(row) for row in read_table("models.toml", "model"))
 
 
 def find(name: str) -> Model:
@@ -203,128 +200,3 @@ def _index() -> tuple[dict[tuple[str, ...], Model], dict[tuple[str, ...], Model]
     for words, model in exact.items():
         stripped.setdefault(_strip(words)[0], model)
     return exact, stripped
-
-
-_KEYS: dict[str, type] = {
-    "id": str,
-    "name": str,
-    "aliases": list,
-    "asked_as": list,
-    "params": int,
-    "active": int,
-    "dtype": str,
-    "kv": str,
-    "weights_gib": float,
-    "max_context": int,
-    "vocab": int,
-    "hidden": int,
-    "tied": bool,
-    "layers": int,
-    "heads": int,
-    "cycle": str,
-    "kv_heads": int,
-    "head_dim": int,
-    "v_head_dim": int,
-    "window": int,
-    "chunk": int,
-    "full_kv_heads": int,
-    "full_head_dim": int,
-    "mla": list,
-    "index": list,
-    "state": dict,
-    "experts": list,
-    "expert_inter": int,
-    "dense_layers": int,
-    "mtp": int,
-    "windows_ignored_by": list,
-    "verified": bool,
-    "source": str,
-    "note": str,
-}
-_NEEDED = ("id", "dtype", "layers", "source")
-
-
-def _model(row: dict[str, Any]) -> Model:
-    where = f"models.toml, row {row.get('id', '?')!r}"
-    wrong = wrong_key(row, _KEYS, _NEEDED)
-    if wrong:
-        raise PlanError(f"{where}: {wrong}")
-    kinds = _kinds(row, where)
-    cycle: str = row.get("cycle", "f")
-    count: int = row["layers"]
-    if not cycle or any(kind not in kinds for kind in cycle):
-        raise PlanError(f"{where}: cycle {cycle!r} uses a kind that the row does not describe")
-    layers = tuple(kinds[cycle[index % len(cycle)]] for index in range(count))
-    precision.parse(row["dtype"])
-    params = row.get("params")
-    weights_gib = row.get("weights_gib")
-    return Model(
-        id=row["id"],
-        name=row.get("name", row["id"]),
-        params=params,
-        params_active=row.get("active", params),
-        weights_dtype=row["dtype"],
-        kv_dtype=row.get("kv", "bf16"),
-        weights_bytes=None if weights_gib is None else round(weights_gib * GIB),
-        max_context=row.get("max_context"),
-        vocab=row.get("vocab"),
-        hidden=row.get("hidden"),
-        tied=row.get("tied"),
-        layers=layers,
-        heads=row.get("heads"),
-        experts=_experts(row, where),
-        source=row["source"],
-        verified=row.get("verified", True),
-        note=row.get("note", ""),
-        aliases=tuple(row.get("aliases", ())),
-        asked_as=tuple(row.get("asked_as", ())),
-        windows_ignored_by=tuple(row.get("windows_ignored_by", ())),
-        draft_layers=(kinds["f"],) * row["mtp"] if "mtp" in row else (),
-    )
-
-
-def _kinds(row: dict[str, Any], where: str) -> dict[str, Layer]:
-    """What each letter of the cycle stands for."""
-    kinds: dict[str, Layer] = {"-": (), "h": (Shared(),)}
-    full: Cache | None = None
-    if "mla" in row:
-        rank, rope = row["mla"]
-        index_dim, topk = row.get("index", (0, 0))
-        full = Latent(rank, rope, index_dim, topk)
-    elif "kv_heads" in row:
-        if "head_dim" not in row:
-            raise PlanError(f"{where}: head_dim is missing")
-        heads, dim = row["kv_heads"], row["head_dim"]
-        v_dim = row.get("v_head_dim", dim)
-        if "window" in row:
-            kinds["w"] = (Attention(heads, dim, v_dim, window=row["window"]),)
-        if "chunk" in row:
-            kinds["c"] = (Attention(heads, dim, v_dim, chunk=row["chunk"]),)
-        full_dim = row.get("full_head_dim", dim)
-        full = Attention(
-            row.get("full_kv_heads", heads),
-            full_dim,
-            v_dim if "v_head_dim" in row else full_dim,
-        )
-    if full is not None:
-        kinds["f"] = (full,)
-    if "state" in row:
-        try:
-            state = State(**row["state"])
-        except TypeError as error:
-            raise PlanError(f"{where}: state: {error}") from error
-        kinds["s"] = (state,)
-        if full is not None:
-            kinds["p"] = (full, state)
-    return kinds
-
-
-def _experts(row: dict[str, Any], where: str) -> Experts | None:
-    if "experts" not in row:
-        return None
-    if "expert_inter" not in row or "hidden" not in row:
-        raise PlanError(f"{where}: experts need expert_inter and hidden")
-    number, active = row["experts"]
-    # Each expert has three matrices of hidden × expert_inter (gate, up, down).
-    layers = row["layers"] - row.get("dense_layers", 0)
-    return Experts(number, active, 3 * row["hidden"] * row["expert_inter"] * number * layers)

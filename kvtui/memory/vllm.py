@@ -15,68 +15,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from . import kv as _kv
-from . import precision as _precision
-from .errors import PlanError
-from .model import Attention, Cache, Cross, Latent, Layer, Model, Shared, State
+from .model import Layer, Model
 from .precision import Precision
-from .units import ceil_div, gib
-
-BLOCK_TOKENS = 16
-MLA_BLOCK_TOKENS = 64
-HYBRID_MLA_BLOCK_TOKENS = 128
-
-
-class Spec(NamedTuple):
-    """How one layer's cache is paged.
-
-    Attributes:
-        kind: full, window, chunk, state or cross.
-        token_bytes: bytes of one token; 0 for a state.
-        block: tokens of one block.
-        page: bytes of one block of this layer.
-        reach: tokens of the window, chunk or encoder; 0 for the rest.
-        latent: an MLA layer, whose page cannot be padded.
-    """
-
-    kind: str
-    token_bytes: int
-    block: int
-    page: int
-    reach: int = 0
-    latent: bool = False
-
-
-class Settings(NamedTuple):
-    """What of vLLM's settings changes the cache.
-
-    Attributes:
-        block_tokens: `--block-size`, or None for the backend's own.
-        in_flight_tokens: tokens scheduled and not yet settled, which windows reserve for.
-        prefix_caching: recurrent states keep one more block.
-        spec_tokens: speculative tokens; states keep a block and a convolution column for each.
-        cp: decode context parallel ranks.
-    """
-
-    block_tokens: int | None = None
-    in_flight_tokens: int = 2048
-    prefix_caching: bool = False
-    spec_tokens: int = 0
-    cp: int = 1
-
-
-class Group(NamedTuple):
-    """Layers that share a block table.
-
-    Attributes:
-        spec: how each of them is paged; in a group of mixed sizes, the first.
-        layers: indices of its layers in the model.
-        page: bytes of one block, all layers of the group on this stage.
-    """
-
-    spec: Spec
-    layers: tuple[int, ...]
-    page: int
+from .units import gib
+from .vllm_groups import (
+    Group,
+    Settings,
+    Spec,
+    blocks_of,
+    blocks_text,
+    groups_of,
+    grows,
+    is_paged,
+    specs_of,
+)
 
 
 class VllmStore(NamedTuple):
@@ -134,7 +86,7 @@ class VllmStore(NamedTuple):
         for item in self.groups:
             kinds[item.spec] = kinds.get(item.spec, 0) + 1
         terms = [
-            f"{number} × {_blocks_text(spec, context, self.settings)}"
+            f"{number} × {blocks_text(spec, context, self.settings)}"
             for spec, number in kinds.items()
         ]
         total = gib(self.total_bytes(context, sequences))
@@ -152,7 +104,9 @@ class VllmStore(NamedTuple):
         # Until 0.21 the log divided the blocks among the groups, which says little of a hybrid.
         legacy = blocks // len(self.groups) * self._legacy_block() if self.groups else 0
         return {
-            "block_tokens": sorted({item.spec.block for item in self.groups if _paged(item.spec)}),
+            "block_tokens": sorted(
+                {item.spec.block for item in self.groups if is_paged(item.spec)}
+            ),
             "bytes_per_block": self.bytes_per_block,
             "groups": len(self.groups),
             "num_blocks": blocks,
@@ -162,53 +116,7 @@ class VllmStore(NamedTuple):
         }
 
     def _legacy_block(self) -> int:
-        return min((item.spec.block for item in self.groups if _paged(item.spec)), default=0)
-
-
-def _paged(spec: Spec) -> bool:
-    return spec.kind != "state"
-
-
-def blocks_of(spec: Spec, context: int, settings: Settings) -> int:
-    """Blocks that a request of `context` tokens reserves in one group.
-
-    A window keeps its last W − 1 tokens and those in flight, and may begin within a block; a
-    chunk keeps itself and those in flight; a state keeps one block, two with prefix caching, and
-    one for each speculative token.
-    """
-    if spec.kind == "full":
-        return ceil_div(ceil_div(context, settings.cp), spec.block)
-    if spec.kind == "window":
-        kept = min(spec.reach - 1 + settings.in_flight_tokens, context)
-        return ceil_div(kept, spec.block) + 1
-    if spec.kind == "chunk":
-        return ceil_div(min(spec.reach + settings.in_flight_tokens, context), spec.block)
-    if spec.kind == "cross":
-        return ceil_div(spec.reach, spec.block)
-    return 1 + settings.prefix_caching + settings.spec_tokens
-
-
-def _blocks_text(spec: Spec, context: int, settings: Settings) -> str:
-    number = blocks_of(spec, context, settings)
-    if spec.kind == "state":
-        return f"{number} state block" + ("s" if number != 1 else "")
-    if spec.kind == "full":
-        shared = f" / {settings.cp}" if settings.cp > 1 else ""
-        return f"⌈{context:,}{shared} / {spec.block}⌉"
-    if spec.kind == "cross":
-        return f"⌈{spec.reach:,} / {spec.block}⌉"
-    kept = spec.reach - (spec.kind == "window") + settings.in_flight_tokens
-    more = " + 1" if spec.kind == "window" else ""
-    return f"(⌈min({context:,}; {kept:,}) / {spec.block}⌉{more})"
-
-
-def grows(spec: Spec, context: int, settings: Settings) -> bool:
-    """Whether a longer request reserves more blocks of this kind."""
-    if spec.kind == "window":
-        return context < spec.reach - 1 + settings.in_flight_tokens
-    if spec.kind == "chunk":
-        return context < spec.reach + settings.in_flight_tokens
-    return spec.kind == "full"
+        return min((item.spec.block for item in self.groups if is_paged(item.spec)), default=0)
 
 
 def build(
@@ -230,157 +138,15 @@ def build(
     Raises:
         PlanError: a mix of layers that vLLM cannot page either.
     """
-    specs: list[tuple[int, Spec]] = []
-    block, state_page = _block_and_state_page(model, stages, k, v, settings)
-    for index, layer in enumerate(layer for stage in stages for layer in stage):
-        for cache in layer:
-            spec = _spec(cache, model, k, v, block, state_page, settings)
-            if spec is not None:
-                specs.append((index, spec))
-    stage_of = [number for number, stage in enumerate(stages) for _ in stage]
-    groups = _groups(specs)
-    stores = []
-    for number in range(len(stages)):
+    layers = [layer for stage in stages for layer in stage]
+    groups = groups_of(specs_of(model, layers, k, v, settings))
+    stores, start = [], 0
+    for stage in stages:
+        end = start + len(stage)
         widest = max(
-            (_page_on(item, number, stage_of, dict_of(specs)) for item in groups), default=0
+            (sum(page for index, page in item.members if start <= index < end) for item in groups),
+            default=0,
         )
         stores.append(VllmStore(groups, widest, settings))
+        start = end
     return stores
-
-
-def dict_of(specs: Sequence[tuple[int, Spec]]) -> dict[int, list[Spec]]:
-    """The specs of each layer."""
-    found: dict[int, list[Spec]] = {}
-    for index, spec in specs:
-        found.setdefault(index, []).append(spec)
-    return found
-
-
-def _page_on(item: Group, stage: int, stage_of: Sequence[int], specs: dict[int, list[Spec]]) -> int:
-    """Bytes of one block of a group's layers on a stage."""
-    mine = [index for index in item.layers if stage_of[index] == stage]
-    if len(item.layers) and item.page == item.spec.page * len(item.layers):
-        return item.spec.page * len(mine)
-    return sum(spec.page for index in mine for spec in specs[index] if spec.kind == item.spec.kind)
-
-
-def _block_and_state_page(
-    model: Model,
-    stages: Sequence[Sequence[Layer]],
-    k: Precision,
-    v: Precision,
-    settings: Settings,
-) -> tuple[int, int]:
-    """Tokens of an attention block, and the bytes that a state's page is padded to.
-
-    Beside a recurrence the attention block grows until its page holds a state.
-    """
-    caches = [cache for stage in stages for layer in stage for cache in layer]
-    states = [_state_bytes(cache, model, settings) for cache in caches if isinstance(cache, State)]
-    attention = next((cache for cache in caches if isinstance(cache, Attention | Latent)), None)
-    latent = isinstance(attention, Latent)
-    block = settings.block_tokens or (MLA_BLOCK_TOKENS if latent else BLOCK_TOKENS)
-    if not states or attention is None:
-        return block, max(states, default=0)
-    align = max(block, HYBRID_MLA_BLOCK_TOKENS) if latent else block
-    per_token = (
-        _kv.latent_bytes(attention, k)
-        if isinstance(attention, Latent)
-        else _kv.token_bytes(attention, k, v)
-    )
-    block = align * ceil_div(max(states), align * per_token)
-    return block, block * per_token
-
-
-def _state_bytes(cache: State, model: Model, settings: Settings) -> int:
-    """Bytes of a state as vLLM keeps it.
-
-    The convolution gets a column for each speculative token. The recurrent state is in the
-    convolution's precision where the checkpoint does not say ("auto"), except KDA's, in f32.
-    """
-    conv = _precision.parse(model.kv_dtype)
-    columns = cache.columns + (settings.spec_tokens if cache.columns else 0)
-    if cache.dtype != "auto":
-        state = _precision.parse(cache.dtype)
-    else:
-        state = _precision.parse("f32") if cache.family == "kda" else conv
-    return conv.bytes(columns * cache.channels) + state.bytes(cache.elements)
-
-
-def _spec(
-    cache: Cache,
-    model: Model,
-    k: Precision,
-    v: Precision,
-    block: int,
-    state_page: int,
-    settings: Settings,
-) -> Spec | None:
-    if isinstance(cache, Shared):
-        return None
-    if isinstance(cache, State):
-        own = _state_bytes(cache, model, settings)
-        return Spec("state", 0, block, max(state_page, own)) if own else None
-    size = _kv.token_bytes(cache, k, v)
-    page = block * size
-    if isinstance(cache, Latent):
-        return Spec("full", size, block, page, latent=True)
-    if isinstance(cache, Cross):
-        return Spec("cross", size, block, page, reach=cache.tokens)
-    if cache.window is not None:
-        return Spec("window", size, block, page, reach=cache.window)
-    if cache.chunk is not None:
-        return Spec("chunk", size, block, page, reach=cache.chunk)
-    return Spec("full", size, block, page)
-
-
-def _groups(specs: Sequence[tuple[int, Spec]]) -> tuple[Group, ...]:
-    """Layers into groups that share a block table."""
-    if not specs:
-        return ()
-    kinds = {(spec.kind, spec.reach) for _, spec in specs}
-    if len(kinds) == 1 and (
-        specs[0][1].kind != "state" or len({spec.page for _, spec in specs}) == 1
-    ):
-        # One kind throughout: one group, whatever the sizes of its layers.
-        page = sum(spec.page for _, spec in specs)
-        return (Group(specs[0][1], tuple(index for index, _ in specs), page),)
-    unified = _one_page_size(specs)
-    buckets: dict[Spec, list[int]] = {}
-    for index, spec in unified:
-        buckets.setdefault(spec, []).append(index)
-    least = min(len(layers) for layers in buckets.values())
-    most = max(len(layers) for layers in buckets.values())
-    # The ratio between kinds is usually n : 1, so the rarest sets the size; kinds of almost the
-    # same number are padded to the larger one instead.
-    size = most if most < least * 1.5 else least
-    groups: list[Group] = []
-    for spec, layers in buckets.items():
-        number = ceil_div(len(layers), size)
-        groups.extend(
-            Group(spec, tuple(layers[first::number]), spec.page * len(layers[first::number]))
-            for first in range(number)
-        )
-    return tuple(groups)
-
-
-def _one_page_size(specs: Sequence[tuple[int, Spec]]) -> list[tuple[int, Spec]]:
-    """All pages as large as the largest: by more tokens a block, else by padding."""
-    largest = max(spec.page for _, spec in specs)
-    result = []
-    for index, spec in specs:
-        if spec.page == largest:
-            fitted = spec
-        elif spec.kind == "state":
-            fitted = spec._replace(page=largest)
-        elif largest % spec.page == 0:
-            fitted = spec._replace(page=largest, block=spec.block * (largest // spec.page))
-        elif not spec.latent:
-            fitted = spec._replace(page=largest)
-        else:
-            raise PlanError(
-                f"vLLM cannot page an MLA layer of {spec.page:,} B a block "
-                f"beside layers of {largest:,} B"
-            )
-        result.append((index, fitted))
-    return result
