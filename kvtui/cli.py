@@ -82,7 +82,7 @@ class LazyGroup(click.Group):
 @memory_options
 @screen_options
 @click.pass_context
-def kvtui(ctx: click.Context, **options: Any) -> None:
+def kvtui(ctx: click.Context, /, **options: Any) -> None:
     """Show how fast an LLM endpoint streams, what its KV cache costs, and why it failed.
 
     Without a command the screen opens. With no endpoint configured it opens on the embedded
