@@ -69,7 +69,7 @@ def test_a_prompt_in_chunks_is_the_prompt(tiny: Llama, cache: KVCache) -> None:
 
 def test_attention_is_the_same_in_blocks(tiny: Llama, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = run(tiny.recompute(PROMPT))
-    monkeypatch.setattr("kvtui.engine.transformer._QUERY_BLOCK", 5)
+    monkeypatch.setattr("kvtui.engine.attention._QUERY_BLOCK", 5)
     np.testing.assert_allclose(run(tiny.recompute(PROMPT)), expected, atol=1e-4)
 
 
@@ -143,7 +143,9 @@ def test_rope_factors_divide_the_frequencies(tiny: Llama) -> None:
         128,
         np.full(tiny.config.head_dim // 2, 2.0, np.float32),
     )
-    np.testing.assert_allclose(halved._rotations[2::2], tiny._rotations[1:64], atol=1e-6)
+    np.testing.assert_allclose(
+        halved.attention.rotations[2::2], tiny.attention.rotations[1:64], atol=1e-6
+    )
 
 
 def test_parameters_are_counted_once(tiny_file: GGUFFile, tiny: Llama) -> None:
