@@ -6,7 +6,8 @@ what the card holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from . import kv as _kv
 from . import llamacpp, roofline, sglang, vllm
@@ -20,7 +21,17 @@ from .question import ENGINES, MAX_SEQUENCES, Question
 from .store import Store
 from .units import ceil_div
 
-__all__ = ["ENGINES", "Answer", "Budget", "Question", "answer", "longest_context"]
+__all__ = [
+    "ENGINES",
+    "Answer",
+    "Budget",
+    "Question",
+    "answer",
+    "fits",
+    "ladder",
+    "longest_context",
+    "needed_bytes",
+]
 
 
 def answer(question: Question) -> Answer:
@@ -114,6 +125,35 @@ def _bandwidth(question: Question, split: Parallel) -> int | None:
     """Bytes per second of the cards that read for one step together; stages take turns."""
     one = question.card.bandwidth_bytes_per_s
     return None if one is None else one * split.tp
+
+
+def ladder(question: Question, contexts: Sequence[int]) -> tuple[bool, ...]:
+    """Whether the question's sequences fit at each of these contexts.
+
+    Raises:
+        BadValueError, UnknownNameError, PlanError: as `answer`.
+    """
+    return tuple(fits(replace(question, context=context, n_ctx=None)) for context in contexts)
+
+
+def needed_bytes(
+    question: Question, contexts: Sequence[int], sequences: int | None = None
+) -> tuple[int, ...]:
+    """Bytes of KV on the fullest card at each of these contexts, for a plot.
+
+    Args:
+        question: the question; its own context is not used.
+        contexts: tokens of a sequence.
+        sequences: sequences at once on one replica; the question's share without.
+
+    Raises:
+        BadValueError, UnknownNameError, PlanError: as `answer`.
+    """
+    ready = lay_out(question)
+    many = sequences or ceil_div(question.concurrency, ready.split.dp)
+    return tuple(
+        max(store.total_bytes(context, many) for store in ready.stores) for context in contexts
+    )
 
 
 def longest_context(fits: Callable[[int], bool], unbounded: int) -> int:

@@ -56,7 +56,13 @@ def read_config(path: Path) -> Model:
     if not isinstance(raw, Mapping):
         raise ConfigError("", f"{shown} holds no JSON object")
     name = path.stem if path.stem != "config" else path.resolve().parent.name
-    return from_config(raw, str(raw.get("_name_or_path") or "") or name)
+    try:
+        return from_config(raw, str(raw.get("_name_or_path") or "") or name)
+    except ConfigError as error:
+        known = _known_twin(raw) if error.field in ("layer_types", "no_rope_layers") else ""
+        if not known:
+            raise
+        raise ConfigError(error.field, f"{error}; --arch {known} has that geometry") from error
 
 
 def from_config(raw: Mapping[str, Any], name: str = "config.json") -> Model:
@@ -105,6 +111,8 @@ def from_config(raw: Mapping[str, Any], name: str = "config.json") -> Model:
     precision = weights_precision(inner, outer, dtype or "bf16")
     inner.refuse_unknown()
     note = "; ".join(filter(None, (unsaid, how)))
+    if _keeps_fp8(inner, outer):
+        note = "; ".join(filter(None, (note, "it has scales for an fp8 cache: --kv-dtype fp8")))
     if precision is None:
         note = "; ".join(filter(None, (note, "the checkpoint's quantisation is not known here")))
         params = active = None
@@ -139,6 +147,23 @@ def from_config(raw: Mapping[str, Any], name: str = "config.json") -> Model:
     )
 
 
+def _known_twin(raw: Mapping[str, Any]) -> str:
+    """The only model of the catalogue with this file's layers, width and vocabulary, if any."""
+    from .catalogue import catalogue
+
+    fields = _text_part(Fields(raw, "config.json"))
+    wanted = [fields.get(name) for name in ("num_hidden_layers", "hidden_size")]
+    if None in wanted:
+        return ""
+    vocab = fields.get("vocab_size")
+    twins = [
+        model.id
+        for model in catalogue()
+        if [len(model.layers), model.hidden] == wanted and vocab in (None, model.vocab)
+    ]
+    return twins[0] if len(twins) == 1 else ""
+
+
 def _text_part(outer: Fields) -> Fields:
     """The fields of the language model, however deep they are."""
     found = outer
@@ -163,6 +188,18 @@ def _dtype(inner: Fields, outer: Fields) -> str:
     if found is None:
         raise ConfigError("torch_dtype", f"{inner.where}: torch_dtype {given!r} is not known here")
     return found
+
+
+def _keeps_fp8(inner: Fields, outer: Fields) -> bool:
+    """Whether the checkpoint brings scales for a cache in fp8, which vLLM then uses."""
+    for fields in (inner, outer):
+        quantised = fields.inner("quantization_config")
+        if quantised is not None:
+            scheme = quantised.get("kv_cache_scheme", "kv_cache_quant_algo")
+            if isinstance(scheme, Mapping):
+                return scheme.get("num_bits") == 8 and scheme.get("type") == "float"
+            return str(scheme).upper() == "FP8"
+    return False
 
 
 def _tied(inner: Fields, outer: Fields) -> bool | None:

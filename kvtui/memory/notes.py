@@ -46,11 +46,15 @@ def notes_on(
     if any(isinstance(cache, State) and cache.dtype == "auto" for cache in caches):
         as_what = "the model's precision" if question.engine == "vllm" else "f32"
         notes.append(f"the recurrent state's precision is not given: {as_what} is counted")
+    if question.spec_tokens and not model.draft_layers:
+        notes.append(f"no draft layers of {model.name} are known, so none are counted")
     notes.extend(
         f"{precision.name}: {precision.note}"
         for precision in dict.fromkeys((k, v))
         if precision.note
     )
+    if model.note:
+        notes.append(f"{model.name}: {model.note}")
     if not model.verified:
         notes.append(f"{model.name}'s geometry is {model.source}")
     return notes

@@ -86,7 +86,7 @@ class VllmStore(NamedTuple):
         for item in self.groups:
             kinds[item.spec] = kinds.get(item.spec, 0) + 1
         terms = [
-            f"{number} × {blocks_text(spec, context, self.settings)}"
+            (f"{number} × " if number > 1 else "") + blocks_text(spec, context, self.settings)
             for spec, number in kinds.items()
         ]
         total = gib(self.total_bytes(context, sequences))

@@ -324,3 +324,25 @@ def test_odd_values_are_refused_and_never_crash(data):
     except PlanError:
         return
     assert kv.bytes_per_sequence(model, "fp16", "fp16", 4096) >= 0
+
+
+def test_a_refusal_names_the_catalogues_row_of_that_geometry(tmp_path):
+    raw = config("google--gemma-4-26B-A4B")
+    del raw["text_config"]["layer_types"]
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(raw))
+    with pytest.raises(ConfigError, match="--arch Gemma-4-26B-A4B"):
+        read_config(path)
+
+
+def test_scales_for_an_fp8_cache_are_noted():
+    raw = config("meta-llama--Meta-Llama-3.1-8B") | {
+        "quantization_config": {
+            "quant_method": "compressed-tensors",
+            "config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "float"}}},
+            "kv_cache_scheme": {"num_bits": 8, "type": "float"},
+        }
+    }
+    model = from_config(raw)
+    assert model.weights_dtype == "fp8"
+    assert "--kv-dtype fp8" in model.note

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
 from kvtui.commands.catalogue import gpus, models
-from kvtui.memory.budget import Question, answer
+from kvtui.memory.budget import Question, answer, ladder, needed_bytes
 from kvtui.memory.cards import find as card
 from kvtui.memory.catalogue import find as model
 from kvtui.memory.need import fewest, smallest
@@ -82,12 +83,18 @@ def test_what_is_answered_fits_and_one_more_does_not(engine, arch):
             )
         ).fits
 
-    # llama.cpp's compute buffer grows with the context, so its edge is not that of the budget.
-    if engine != "llamacpp":
-        assert fits(told.max_context, 4)
-        assert not fits(told.max_context + 1, 4)
-        assert fits(8192, told.max_concurrency)
-        assert not fits(8192, told.max_concurrency + 1)
+    assert fits(told.max_context, 4)
+    assert not fits(told.max_context + 1, 4)
+    assert fits(8192, told.max_concurrency)
+    assert not fits(8192, told.max_concurrency + 1)
+
+
+def test_a_ladder_and_a_plot_agree_with_the_answers():
+    asked = Question(model("Gemma-3-27B"), card("H100"), engine="vllm", concurrency=16)
+    contexts = [4096, 8192, 16384, 32768, 65536, 131072]
+    told = [answer(replace(asked, context=context)) for context in contexts]
+    assert ladder(asked, contexts) == tuple(one.fits for one in told)
+    assert needed_bytes(asked, contexts) == tuple(one.per_gpu_total_bytes for one in told)
 
 
 def test_utilisation_holds_weights_and_overhead_inside(plan_json):
