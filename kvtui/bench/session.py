@@ -100,13 +100,6 @@ class Prepared:
     engine_pid: int | None = None
 
 
-class Done(threading.Event):
-    """Set when a request has ended; as a truth value, whether it is set."""
-
-    def __bool__(self) -> bool:
-        return self.is_set()
-
-
 class Run:
     """One request under way; every method may be called from any thread."""
 
@@ -116,7 +109,7 @@ class Run:
         self._exchange: Exchange | None = None
         self._stopped = False
         self._future: Future[RunFigures] = Future()
-        self.done = Done()
+        self.done = threading.Event()
         self.notes: tuple[str, ...] = ()
         """What was changed on the way; complete when it is done."""
         self.base_url = ""

@@ -217,9 +217,9 @@ class Decoder:
             reason = choice.get("finish_reason")
             if isinstance(reason, dict):
                 reason = reason.get("type")
-            if isinstance(reason, str) and (reason or self.finish_reason is None):
-                if index == 0 or self.finish_reason is None:
-                    self.finish_reason = reason
+            ours = index == 0 or self.finish_reason is None
+            if ours and isinstance(reason, str) and (reason or self.finish_reason is None):
+                self.finish_reason = reason
                 out.append(Finish(t, reason))
         return sum(isinstance(event, Delta) for event in out[first:])
 

@@ -36,8 +36,6 @@ class ThinkTags:
         if self._close:
             return self._inside(t, whole)
         seen = whole.lstrip()
-        if not seen:
-            return [(t, "content", text)]
         for tag, close in _OPEN.items():
             if seen.startswith(tag):
                 self._close = close

@@ -14,35 +14,21 @@ import json
 import multiprocessing
 import subprocess
 import sys
-import urllib.request
-from contextlib import contextmanager
-from collections.abc import Iterator
 from statistics import median
 from typing import Any
+
+from tests.wire.timing import TimingServer, timing_server
 
 CLIENTS = ("ours", "bare", "raw", "typed")
 FIRE = 20_000
 
 
-@contextmanager
-def timing_server(*flags: str) -> Iterator[str]:
-    command = [sys.executable, "-m", "tests.wire.timing_server", *flags]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as server:
-        assert server.stdout is not None
-        assert server.stdin is not None
-        yield f"http://127.0.0.1:{int(server.stdout.readline())}"
-        server.stdin.close()
-
-
-def client(name: str, url: str, model: str, streams: int) -> dict[str, Any]:
+def client(name: str, server: TimingServer, model: str, streams: int) -> dict[str, Any]:
     command = [sys.executable, "-m", "tests.benchmarks.wire_clients"]
-    command += [name, f"{url}/v1", model, str(streams)]
+    command += [name, f"{server.url}/v1", model, str(streams)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     table: dict[str, Any] = json.loads(done.stdout)
-    with urllib.request.urlopen(f"{url}/log") as answer:
-        table["log"] = {r["prompt"]: r for r in json.load(answer) if r["prompt"][:3] == "run"}
+    table["log"] = server.log()
     return table
 
 
@@ -78,12 +64,12 @@ def busy_loop() -> None:
         pass
 
 
-def streams_part(url: str, streams: int, pairs: int) -> None:
+def streams_part(server: TimingServer, streams: int, pairs: int) -> None:
     print(f"\n{streams} stream(s), {pairs} rounds: ΔTTFT ms p50 / p99, TPOT error %, CPU s a round")
     seen: dict[str, list[dict[str, Any]]] = {name: [] for name in CLIENTS}
     for turn in range(pairs):
         for name in CLIENTS if turn % 2 == 0 else reversed(CLIENTS):
-            seen[name].append(client(name, url, "plain", streams))
+            seen[name].append(client(name, server, "plain", streams))
     for name, tables in seen.items():
         p50s = [median(delays(table)) for table in tables]
         p99s = [p99(delays(table)) for table in tables]
@@ -100,12 +86,12 @@ def streams_part(url: str, streams: int, pairs: int) -> None:
     print(f"  {verdict} 1.5 × bare + 2 ms: p50 ≤ {allowed[0]:.2f}, p99 ≤ {allowed[1]:.2f}")
 
 
-def fire_part(url: str, pairs: int) -> None:
+def fire_part(server: TimingServer, pairs: int) -> None:
     print(f"\nfirehose of {FIRE:,} chunks, {pairs} rounds: chunks/s, µs of CPU a chunk")
     seen: dict[str, list[tuple[float, float]]] = {name: [] for name in CLIENTS}
     for turn in range(pairs):
         for name in CLIENTS if turn % 2 == 0 else reversed(CLIENTS):
-            table = client(name, url, f"fire{FIRE}", 1)
+            table = client(name, server, f"fire{FIRE}", 1)
             assert table["chunks"] == FIRE, (name, table["chunks"])
             seen[name].append((FIRE / table["wall_s"], table["cpu_s"] / FIRE * 1e6))
     for name, rounds in seen.items():
@@ -126,10 +112,10 @@ def main() -> None:
     if given.busy:
         burner.start()
     try:
-        with timing_server("-n", "128") as url:
-            fire_part(url, given.pairs)
-            streams_part(url, 1, given.pairs)
-            streams_part(url, 64, given.pairs)
+        with timing_server("-n", "128") as server:
+            fire_part(server, given.pairs)
+            streams_part(server, 1, given.pairs)
+            streams_part(server, 64, given.pairs)
     finally:
         if given.busy:
             burner.terminate()
