@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from . import kv
 from .hf_fields import ConfigError, Fields
 from .hf_layers import layers_of
 from .hf_weights import estimate, weights_precision
@@ -19,6 +20,8 @@ from .model import MAX_TOKENS, Attention, Cross, Layer, Model
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
 """Real ones are under 200 KB."""
+
+UNKNOWN_QUANTISATION = "the checkpoint's quantisation is not known here"
 
 _NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "language_model")
 _DTYPES = {"float32": "f32", "bfloat16": "bf16", "float16": "fp16", "half": "fp16"}
@@ -56,8 +59,10 @@ def read_config(path: Path) -> Model:
     if not isinstance(raw, Mapping):
         raise ConfigError("", f"{shown} holds no JSON object")
     name = path.stem if path.stem != "config" else path.resolve().parent.name
+    raw = _with_quantisation(raw, path)
     try:
-        return from_config(raw, str(raw.get("_name_or_path") or "") or name)
+        model = from_config(raw, str(raw.get("_name_or_path") or "") or name)
+        return model if model.params is not None else _with_twins_weights(model)
     except ConfigError as error:
         known = _known_twin(raw) if error.field in ("layer_types", "no_rope_layers") else ""
         if not known:
@@ -104,19 +109,23 @@ def from_config(raw: Mapping[str, Any], name: str = "config.json") -> Model:
     draft = inner.maybe(
         "num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers", least=0
     )
+    modules = inner.maybe("num_mtp_modules", least=0)
     if draft is None:
-        draft = inner.maybe("num_mtp_modules", least=0) if inner.get("use_mtp") else 0
+        draft = modules if inner.get("use_mtp") else 0
+    inner.get("mtp_hybrid_override_pattern", "mtp_layers_block_type")
+    tied = _tied(inner, outer)
     heads = inner.get("num_attention_heads", "n_head", "n_heads", "num_heads")
-    params, active, experts, how = estimate(inner, kind, layers)
+    params, active, experts, how = estimate(inner, kind, layers, tied)
     precision = weights_precision(inner, outer, dtype or "bf16")
     inner.refuse_unknown()
     note = "; ".join(filter(None, (unsaid, how)))
     if _keeps_fp8(inner, outer):
         note = "; ".join(filter(None, (note, "it has scales for an fp8 cache: --kv-dtype fp8")))
     if precision is None:
-        note = "; ".join(filter(None, (note, "the checkpoint's quantisation is not known here")))
+        note = "; ".join(filter(None, (note, UNKNOWN_QUANTISATION)))
         params = active = None
-    last = next((layer for layer in reversed(layers) if layer), ())
+    # What multi-token prediction adds is attention that keeps every token.
+    last = next((x for x in reversed(layers) if any(kv.is_growing(cache) for cache in x)), ())
     return Model(
         id=name,
         name=name,
@@ -138,13 +147,53 @@ def from_config(raw: Mapping[str, Any], name: str = "config.json") -> Model:
         ),
         vocab=inner.maybe("vocab_size", limit=1 << 26),
         hidden=inner.maybe("hidden_size", "n_embd", "d_model"),
-        tied=_tied(inner, outer),
+        tied=tied,
         heads=heads if isinstance(heads, int) and not isinstance(heads, bool) else None,
         experts=experts,
         note=note,
         draft_layers=(last,) * (draft or 0),
         windows_ignored_by=("llamacpp",) if kind in ("mistral", "phi3", "starcoder2") else (),
     )
+
+
+def _with_twins_weights(model: Model) -> Model:
+    """The model with the parameters of the catalogue's rows of its geometry, if they agree."""
+    from dataclasses import replace
+
+    from .catalogue import catalogue
+
+    if UNKNOWN_QUANTISATION in model.note:
+        return model
+    own = (model.layers, model.hidden, model.vocab)
+    twins = [row for row in catalogue() if (row.layers, row.hidden, row.vocab) == own]
+    if len({row.params for row in twins}) != 1 or twins[0].params is None:
+        return model
+    return replace(
+        model,
+        params=twins[0].params,
+        params_active=twins[0].params_active,
+        experts=twins[0].experts,
+        note="; ".join(
+            [
+                *(part for part in model.note.split("; ") if not part.startswith("parameters")),
+                f"parameters of {twins[0].id}, which has this geometry",
+            ]
+        ).removeprefix("; "),
+    )
+
+
+def _with_quantisation(raw: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+    """The object with what an hf_quant_config.json beside it says, where it says nothing itself."""
+    beside = path.with_name("hf_quant_config.json")
+    if raw.get("quantization_config") is not None or beside == path or not beside.is_file():
+        return raw
+    try:
+        found = json.loads(beside.read_bytes()[:MAX_FILE_BYTES]).get("quantization")
+    except (OSError, ValueError, RecursionError, AttributeError) as error:
+        raise ConfigError("", f"{beside.name} cannot be used: {_first_line(error)}") from error
+    if not isinstance(found, Mapping):
+        return raw
+    return {**raw, "quantization_config": {"quant_method": "modelopt", **found}}
 
 
 def _known_twin(raw: Mapping[str, Any]) -> str:

@@ -169,7 +169,7 @@ class Fields:
         """
         patterns = words("harmless")
         for name, value in self.raw.items():
-            if name in self._seen or not value or value == "none" or isinstance(value, Mapping):
+            if name in self._seen or not value or value == "none":
                 continue
             if not _TELLING.search(name):
                 continue

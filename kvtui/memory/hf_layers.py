@@ -28,7 +28,7 @@ def layers_of(fields: Fields, kind: str) -> tuple[Layer, ...]:
     nas = _block_configs(fields)
     if nas is not None:
         return nas
-    count = fields.whole("num_hidden_layers", "n_layer", "n_layers", "num_layers", limit=MAX_LAYERS)
+    count = _count(fields)
     names = names_of(fields, count, kind)
     attention = Attentions(fields, kind)
     made: dict[str, Layer] = {}
@@ -49,6 +49,16 @@ def layers_of(fields: Fields, kind: str) -> tuple[Layer, ...]:
     layers = _per_layer_heads(fields, layers)
     layers = _shared_indexers(fields, layers)
     return tuple(_shared_layers(fields, layers))
+
+
+def _count(fields: Fields) -> int:
+    """The number of layers: as given, else the length of the list that has one entry for each."""
+    names = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+    for listed in ("layers_block_type", "layer_types"):
+        kinds = fields.raw.get(listed)
+        if fields.get(*names) is None and isinstance(kinds, list) and 0 < len(kinds) <= MAX_LAYERS:
+            return len(kinds)
+    return fields.whole(*names, limit=MAX_LAYERS)
 
 
 def _shared_layers(fields: Fields, layers: list[Layer]) -> list[Layer]:
@@ -75,10 +85,23 @@ def _shared_indexers(fields: Fields, layers: list[Layer]) -> list[Layer]:
 
     listed = fields.list_of("indexer_types", len(layers))
     pattern = fields.get("index_topk_pattern")
+    step = fields.maybe("index_topk_freq", limit=MAX_LAYERS)
+    fields.get("index_skip_topk_offset", "index_share_for_mtp_iteration")
     if listed is None and isinstance(pattern, str | list):
         listed = [{"F": "full", "S": "shared"}.get(str(item), item) for item in pattern]
-    if listed is None or len(listed) != len(layers):
+    if listed is None and step is not None and step > 1:
+        skip = fields.whole("index_skip_topk_offset", limit=MAX_LAYERS, least=0)
+        listed = [
+            "shared" if max(index - skip + 1, 0) % step else "full" for index in range(len(layers))
+        ]
+    if listed is None:
         return layers
+    if len(listed) != len(layers):
+        raise ConfigError(
+            "index_topk_pattern",
+            f"{fields.where}: index_topk_pattern has {len(listed)} entries, "
+            f"and there are {len(layers)} layers",
+        )
     if any(item not in ("full", "shared") for item in listed):
         raise ConfigError(
             "indexer_types", f"{fields.where}: indexer_types is not made of full and shared"

@@ -10,7 +10,15 @@ from .errors import PlanError
 from .hf_fields import ConfigError, Fields, words
 from .model import MAX_LAYERS
 
-_FULL = ("full_attention", "attention", "full", "global", "global_attention", "indexed_attention")
+_FULL = (
+    "full_attention",
+    "attention",
+    "full",
+    "global",
+    "global_attention",
+    "indexed_attention",
+    "deepseek_sparse_attention",
+)
 _WINDOW = ("sliding_attention", "sliding_window", "sliding", "local", "local_attention", "swa")
 _CHUNK = ("chunked_attention", "chunked")
 _STATE = ("linear_attention", "mamba", "mamba2", "kda", "linear", "recurrent", "gated_deltanet")

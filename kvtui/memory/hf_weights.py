@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .hf_fields import Fields
-from .model import MAX_HEADS, Attention, Experts, Latent, Layer
+from .model import MAX_HEADS, Attention, Cache, Experts, Latent, Layer, State
 
 _METHODS = {"fp8": "fp8", "mxfp4": "mxfp4", "fbgemm_fp8": "fp8", "nvfp4": "nvfp4"}
 
@@ -23,9 +23,10 @@ def weights_precision(inner: Fields, outer: Fields, dtype: str) -> str | None:
         return _bits(quantised.get("bits", "w_bit"))
     if method == "bitsandbytes":
         return "int4" if quantised.get("load_in_4bit") else "int8"
-    if method == "modelopt":
-        algorithm = str(quantised.get("quant_algo") or "").upper()
-        return {"NVFP4": "nvfp4", "FP8": "fp8", "W4A16_NVFP4": "nvfp4"}.get(algorithm)
+    algorithm = str(quantised.get("quant_algo") or "").upper()
+    if method == "modelopt" or (algorithm and not method):
+        known = {"NVFP4": "nvfp4", "FP8": "fp8", "W4A16_NVFP4": "nvfp4", "MXFP4": "mxfp4"}
+        return known.get(algorithm)
     if method == "compressed-tensors":
         return _compressed(quantised)
     return None
@@ -53,18 +54,16 @@ def _compressed(quantised: Fields) -> str | None:
 
 
 def estimate(
-    fields: Fields, kind: str, layers: Sequence[Layer]
+    fields: Fields, kind: str, layers: Sequence[Layer], tied: bool | None
 ) -> tuple[int | None, int | None, Experts | None, str]:
     """Parameters, those that a token uses, and the experts, where the fields give them.
 
     Counted are embedding, head, attention and gated MLPs of plain attention models; norms and
-    biases are left out (under 0.1 %). None for models with recurrences, encoders or varying
-    layers, whose projections the fields do not give in full.
+    biases are left out (under 0.1 %), and gated delta layers counted. None for models with other
+    recurrences, encoders or varying layers, whose projections the fields do not give in full.
     """
     unknown = (None, None, None, "parameters not counted from these fields: give --weights-gib")
-    caches = [
-        layer[0] for layer in layers if len(layer) == 1 and isinstance(layer[0], Attention | Latent)
-    ]
+    caches = [layer[0] for layer in layers if len(layer) == 1 and _is_counted(layer[0])]
     if len(caches) != len(layers):
         return unknown
     hidden = fields.maybe("hidden_size")
@@ -78,13 +77,20 @@ def estimate(
         return unknown
     if fields.get("num_kv_shared_layers") or activation in ("relu2", "situ"):
         return unknown
-    attention = sum(_attention(cache, hidden, heads, fields) for cache in caches)
-    tied = fields.get("tie_word_embeddings")
+    gated = kind == "qwen3_next" or bool(fields.get("attn_output_gate"))
+    attention = sum(_attention(cache, hidden, heads, fields, gated) for cache in caches)
     ends = vocab * hidden * (1 if tied is True else 2)
     return _with_mlp(fields, len(layers), hidden, inter, attention + ends) or unknown
 
 
-def _attention(cache: Attention | Latent, hidden: int, heads: int, fields: Fields) -> int:
+def _is_counted(cache: Cache) -> bool:
+    return isinstance(cache, Attention | Latent) or (
+        isinstance(cache, State) and cache.family == "gdn"
+    )
+
+
+def _attention(cache: Cache, hidden: int, heads: int, fields: Fields, gated: bool) -> int:
+    """Parameters of one layer's projections; `gated` queries bring a gate of their size."""
     if isinstance(cache, Latent):
         nope = fields.maybe("qk_nope_head_dim", least=0) or 0
         v_dim = fields.maybe("v_head_dim", least=0) or 0
@@ -97,7 +103,18 @@ def _attention(cache: Attention | Latent, hidden: int, heads: int, fields: Field
             + cache.rank * heads * (nope + v_dim)
             + heads * v_dim * hidden
         )
-    return hidden * (heads + cache.kv_heads) * (cache.k_dim + cache.v_dim)
+    if isinstance(cache, State):
+        # Gated delta: queries, keys, values and a gate in, values out, and two scalars a head.
+        many = fields.whole("linear_num_value_heads")
+        values = many * fields.whole("linear_value_head_dim")
+        return (
+            hidden * (cache.channels + 2 * values + 2 * many) + (cache.columns + 1) * cache.channels
+        )
+    if isinstance(cache, Attention):
+        queries = hidden * heads * cache.k_dim * (2 if gated else 1)
+        stored = hidden * cache.kv_heads * (cache.k_dim + cache.v_dim)
+        return queries + stored + hidden * heads * cache.v_dim
+    return 0
 
 
 def _with_mlp(

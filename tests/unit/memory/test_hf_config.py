@@ -268,6 +268,65 @@ def test_shared_indexers_keep_no_keys():
     assert sorted(dims) == [0, 128]
 
 
+def test_indexers_are_spaced_as_the_file_says():
+    # As GLM-5.2 has it: the first three layers and then every fourth.
+    raw = config("zai-org--GLM-5") | {"index_topk_freq": 4, "index_skip_topk_offset": 3}
+    dims = [layer[0].index_dim for layer in from_config(raw).layers]
+    assert [index for index, dim in enumerate(dims) if dim][:6] == [0, 1, 2, 6, 10, 14]
+    del raw["index_skip_topk_offset"]
+    with pytest.raises(ConfigError, match="index_skip_topk_offset"):
+        from_config(raw)
+
+
+def test_a_list_of_kinds_tells_how_many_layers_there_are():
+    raw = config("nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-BF16")
+    whole = from_config(raw)
+    kinds = {"M": "mamba", "E": "moe", "*": "attention"}
+    raw["layers_block_type"] = [kinds[x] for x in raw.pop("hybrid_override_pattern")]
+    del raw["num_hidden_layers"]
+    raw["num_nextn_predict_layers"] = 1
+    listed = from_config(raw)
+    assert listed.layers == whole.layers
+    assert listed.draft_layers == ((Attention(2, 128, 128),),)
+
+
+def test_gated_delta_layers_are_counted():
+    # Qwen3.5-397B-A17B, of which llama.cpp prints 396.35 B parameters
+    # (https://github.com/ggml-org/llama.cpp/issues/13194)
+    raw = config("Qwen--Qwen3.5-27B")
+    del raw["text_config"]["intermediate_size"]
+    raw["text_config"] |= {
+        "hidden_size": 4096,
+        "num_hidden_layers": 60,
+        "layer_types": (["linear_attention"] * 3 + ["full_attention"]) * 15,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 2,
+        "linear_num_value_heads": 64,
+        "num_experts": 512,
+        "num_experts_per_tok": 10,
+        "moe_intermediate_size": 1024,
+        "shared_expert_intermediate_size": 1024,
+    }
+    assert from_config(raw).params / 1e9 == pytest.approx(396.35, abs=0.01)
+
+
+def test_a_quantisation_beside_the_file_is_read(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text((KV / "configs" / "deepseek-ai--DeepSeek-V3.json").read_text())
+    raw = json.loads(path.read_text())
+    del raw["quantization_config"]
+    path.write_text(json.dumps(raw))
+    assert read_config(path).weights_dtype == "bf16"
+    beside = tmp_path / "hf_quant_config.json"
+    beside.write_text('{"quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8"}}')
+    model = read_config(path)
+    assert model.weights_dtype == "nvfp4"
+    assert "--kv-dtype fp8" in model.note
+    beside.write_text("{")
+    with pytest.raises(ConfigError, match="hf_quant_config.json cannot be used"):
+        read_config(path)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
