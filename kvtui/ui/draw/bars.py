@@ -12,11 +12,11 @@ def segments(parts: Sequence[tuple[int, str, str]], total: int, width: int) -> R
 
     Args:
         parts: ``(size, glyph, role)``; every non-zero size keeps at least one cell.
-        total: what the whole bar stands for; sizes beyond it are cut.
+        total: what the whole bar stands for; parts that exceed it fill it in proportion.
         width: cells.
     """
     sizes = [max(0, size) for size, _, _ in parts]
-    total = max(total, 1)
+    total = max(total, sum(sizes), 1)
     cells = [size * width / total for size in sizes]
     whole = [max(1, int(cell)) if size else 0 for cell, size in zip(cells, sizes, strict=True)]
     order = sorted(range(len(parts)), key=lambda i: cells[i] - int(cells[i]), reverse=True)

@@ -1,0 +1,129 @@
+"""kvtui in a real terminal: tmux draws it, types the keys and reads the cells."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = [
+    pytest.mark.terminal,
+    pytest.mark.timeout(180),
+    pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed"),
+]
+
+
+class Terminal:
+    """One tmux server with one pane that runs kvtui."""
+
+    def __init__(self, folder: Path, width: int, height: int, command: str) -> None:
+        self.socket = f"kvtui-{os.getpid()}-{time.monotonic_ns()}"
+        environment = [
+            "-e", f"KVTUI_STATE={folder / 'state.toml'}",
+            "-e", f"KVTUI_CONFIG={folder / 'config.toml'}",
+        ]  # fmt: skip
+        self.tmux(
+            "-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height),
+            *environment, f"{command}; echo status $?; sleep 60",
+        )  # fmt: skip
+
+    def tmux(self, *arguments: str) -> str:
+        done = subprocess.run(
+            ["tmux", "-L", self.socket, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=True,
+        )
+        return done.stdout
+
+    def screen(self) -> str:
+        return self.tmux("capture-pane", "-p")
+
+    def press(self, *keys: str) -> None:
+        self.tmux("send-keys", *keys)
+
+    def wait(self, condition: Callable[[str], object], seconds: float = 60) -> str:
+        deadline = time.monotonic() + seconds
+        while True:
+            text = self.screen()
+            if condition(text):
+                return text
+            assert time.monotonic() < deadline, text
+            time.sleep(0.1)
+
+    def close(self) -> None:
+        self.tmux("kill-server")
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Callable[..., Terminal]]:
+    opened: list[Terminal] = []
+
+    def start(width: int, height: int, *arguments: str) -> Terminal:
+        command = " ".join([sys.executable, "-m", "kvtui", *arguments])
+        opened.append(Terminal(tmp_path, width, height, command))
+        return opened[-1]
+
+    yield start
+    for each in opened:
+        each.close()
+
+
+def test_it_starts_streams_stops_and_quits(terminal: Callable[..., Terminal]) -> None:
+    pane = terminal(120, 40, "--max-tokens", "400")
+    first = pane.wait(lambda text: "3 Errors" in text)
+    assert "1 Stream" in first
+    assert "2 Memory" in first
+    pane.wait(lambda text: "○ ready" in text)
+    pane.press("Enter")
+    streaming = pane.wait(lambda text: re.search(r"tokens +\d+ / 400", text))
+    assert "◉ decode" in streaming
+    assert re.search(r"now +[\d.]+ │", pane.wait(lambda text: "now " in text))
+    grown = pane.wait(lambda text: int((re.search(r"(\d+) / 2,048", text) or ["", "0"])[1]) > 20)
+    assert re.search(r"TTFT +[\d.]+ m?s", grown)
+    pane.press("Escape")
+    stopped = pane.wait(lambda text: "■ stopped" in text, seconds=10)
+    assert re.search(r"│ [A-Za-z]", stopped)
+    pane.press("q")
+    pane.wait(lambda text: "status 0" in text, seconds=15)
+
+
+def test_a_demo_failure_shows_class_and_fix_at_80x24(terminal: Callable[..., Terminal]) -> None:
+    pane = terminal(80, 24, "--model", "demo-auth")
+    pane.wait(lambda text: "○ ready" in text)
+    pane.press("Enter")
+    failed = pane.wait(lambda text: "▲ AUTH" in text)
+    assert re.search(r"│ 1 \w", failed)
+    assert "more ▸ 3" in failed
+    pane.press("q")
+    pane.wait(lambda text: "status 0" in text, seconds=15)
+
+
+def test_a_refused_port_is_a_network_failure(terminal: Callable[..., Terminal]) -> None:
+    pane = terminal(80, 24, "--base-url", "http://127.0.0.1:9/v1", "--model", "x")
+    pane.wait(lambda text: "○ ready" in text or "NETWORK" in text)
+    pane.press("Enter")
+    pane.wait(lambda text: "↯ NETWORK" in text)
+    pane.press("C-q")
+    pane.wait(lambda text: "status 0" in text, seconds=15)
+
+
+def test_resizing_and_a_terminal_too_small(terminal: Callable[..., Terminal]) -> None:
+    pane = terminal(120, 40)
+    pane.wait(lambda text: "3 Errors" in text)
+    pane.tmux("resize-window", "-x", "50", "-y", "12")
+    pane.wait(lambda text: "terminal too small: have 50x12, need 60x18" in text)
+    pane.tmux("resize-window", "-x", "70", "-y", "20")
+    pane.wait(lambda text: "2 Memory" in text and "1 Stream" in text)
+    pane.tmux("resize-window", "-x", "80", "-y", "24")
+    pane.wait(lambda text: "3 Errors" in text)
+    pane.press("q")
+    pane.wait(lambda text: "status 0" in text, seconds=15)
