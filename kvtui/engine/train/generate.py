@@ -30,6 +30,11 @@ MIN_WORDS, MIN_WORDS_LONG = 25, 60
 MAX_REPEATED_SHARE = 0.12
 SYSTEM = "You are a helpful expert on computing. You answer in clear, plain, correct English prose."
 
+OFF_FORM = re.compile(
+    r"```|I'm sorry|\bAI\b|SmolLM|Hugging Face|\bnotes?\b|helpful expert|[Tt]he (text|original)"
+    r"|[Yy]our question|rewrit|revis|electrical|\bvoltage\b|Chat\w*:"
+)
+
 GROUNDED = (
     "Use these notes:\n{note}\n\nQuestion: {question}",
     "Here is what is known:\n{note}\n\nNow, in your own words: {question}",
@@ -60,18 +65,18 @@ OPEN = (
 )
 THINGS = (
     "a cache", "a web cache", "a CPU cache", "a database index", "a hash table", "a queue",
-    "a thread", "a process", "virtual memory", "memory bandwidth", "latency", "throughput",
-    "a GPU", "a CPU", "a server", "an API", "an API key", "a rate limit", "a timeout",
-    "an error message", "HTTP", "a status code", "JSON", "a network connection", "streaming",
-    "a neural network", "a language model", "a transformer", "machine learning",
-    "a training set", "a vector", "a matrix", "matrix multiplication", "a floating-point number",
-    "rounding", "data compression", "a tokenizer", "an embedding", "a probability distribution",
-    "random sampling", "a benchmark", "a median", "an average", "a bottleneck",
-    "parallel computing", "a batch job", "a scheduler", "load balancing", "a file system", "a page of memory",
-    "paging in an operating system", "a pointer", "an array", "recursion", "an algorithm",
-    "a compiler", "a terminal", "a command line", "a configuration file", "open source software",
-    "a chatbot", "a prompt", "the context of a conversation", "software testing", "debugging",
-    "a log file", "monitoring a server", "cloud computing", "a data center", "a buffer",
+    "a thread", "a process", "virtual memory", "memory bandwidth", "latency", "throughput", "a GPU",
+    "a CPU", "a server", "an API", "an API key", "a rate limit", "a timeout", "an error message",
+    "HTTP", "a status code", "JSON", "a network connection", "streaming", "a neural network",
+    "a language model", "a transformer", "machine learning", "a training set", "a vector",
+    "a matrix", "matrix multiplication", "a floating-point number", "rounding", "data compression",
+    "a tokenizer", "an embedding", "a probability distribution", "random sampling", "a benchmark",
+    "a median", "an average", "a bottleneck", "parallel computing", "a batch job", "a scheduler",
+    "load balancing", "a file system", "a page of memory", "paging in an operating system",
+    "a pointer", "an array", "recursion", "an algorithm", "a compiler", "a terminal",
+    "a command line", "a configuration file", "open source software", "a chatbot", "a prompt",
+    "the context of a conversation", "software testing", "debugging", "a log file",
+    "monitoring a server", "cloud computing", "a data center", "a buffer",
 )  # fmt: skip
 
 
@@ -90,7 +95,7 @@ def acceptable(answer: str, note: str, ended: bool) -> str | None:
         answer = answer[: cut + 1]
     if len(answer.split()) < (MIN_WORDS if ended else MIN_WORDS_LONG):
         return None
-    if "```" in answer or re.search(r"\b(I'm sorry|As an AI|SmolLM|Hugging Face|notes?)\b", answer):
+    if OFF_FORM.search(answer):
         return None
     if repeated_share(answer) > MAX_REPEATED_SHARE or not answer.isascii():
         return None

@@ -29,6 +29,15 @@ SYSTEMS = (
     "Answer in plain English.",
     "You explain how language models are served.",
 )
+LONG_PROMPTS = (
+    "Explain {topic} in detail.",
+    "Write a long text about {topic}.",
+    "Tell me all about {topic}.",
+    "Explain {topic}, and what follows from it.",
+    "Write several paragraphs about {topic}.",
+)
+LONG_PARAGRAPHS = (3, 6)
+LONG_EVERY = 2
 NOTE_PROMPTS = (
     "Tell me about {topic}.",
     "Explain {topic}.",
@@ -88,7 +97,7 @@ def laid_out(pair: Pair, rng: random.Random) -> str:
     """A pair as a document, at times with a system text or a run's unique prefix."""
     prompt = pair.prompt
     if rng.random() < PREFIX_SHARE:
-        prompt = f"[{rng.getrandbits(24):06x}] {prompt}"
+        prompt = f"[{rng.randint(1, 9)}-{rng.getrandbits(24):06x}] {prompt}"
     system = rng.choice(SYSTEMS) if rng.random() < SYSTEM_SHARE else None
     return f"{chat_prompt(prompt, system)}{pair.answer}<|im_end|>\n"
 
@@ -96,6 +105,13 @@ def laid_out(pair: Pair, rng: random.Random) -> str:
 def note_pair(topic: str, text: str, rng: random.Random) -> Pair:
     """A note under a request for it."""
     return Pair(rng.choice(NOTE_PROMPTS).format(topic=topic), text)
+
+
+def long_pair(notes: list[tuple[str, str]], first: int, rng: random.Random) -> Pair:
+    """A note and the ones that follow it, which stand near it in subject, as one long answer."""
+    count = rng.randint(*LONG_PARAGRAPHS)
+    text = "\n\n".join(text for _, text in notes[first : first + count])
+    return Pair(rng.choice(LONG_PROMPTS).format(topic=notes[first][0]), text)
 
 
 def write_ids(documents: list[str], tokenizer: Tokenizer, path: Path) -> None:
@@ -123,8 +139,11 @@ def main() -> None:
     for is_val, name in ((False, "train"), (True, "val")):
         written: list[str] = []
         for _ in range(1 if is_val else args.epochs):
-            chosen = [note_pair(topic, text, rng) for topic, text in notes] + pairs
-            documents = [laid_out(p, rng) for p in chosen if held_out(p.answer) == is_val]
+            kept = [note for note in notes if held_out(note[1]) == is_val]
+            chosen = [note_pair(topic, text, rng) for topic, text in kept]
+            chosen += [long_pair(kept, i, rng) for i in range(0, len(kept), LONG_EVERY)]
+            chosen += [pair for pair in pairs if held_out(pair.answer) == is_val]
+            documents = [laid_out(pair, rng) for pair in chosen]
             rng.shuffle(documents)
             written += documents
         write_ids(written, tokenizer, args.out / f"written.{name}.bin")

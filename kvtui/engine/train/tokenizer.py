@@ -76,7 +76,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.command == "train":
         terms = args.terms.read_text(encoding="utf-8")
-        train(args.text.read_text(encoding="utf-8"), terms).save(str(args.out))
+        train(args.text.read_text(encoding="utf-8"), terms).save(str(args.out), pretty=False)
         return
     text = args.text.read_text(encoding="utf-8")
     ids = encode_pages(Tokenizer.from_file(str(args.tokenizer)), text)

@@ -4,21 +4,26 @@
     python train.py --out DIR --stage long --init DIR/base.pt --seq 2048 --batch 4 ...
 
 A mixture is a list of id files (uint16) with weights. A stage that was interrupted goes on where
-its last checkpoint stands when the same command is given again. Matrices are trained with Muon,
-the embedding and the norms with AdamW; the rate warms up, then goes linearly from --lr to
---lr-end. Every log line is JSON.
+its last checkpoint stands when the same command is given again. Started by `torchrun
+--nproc-per-node N` it shares each batch among N processes, which lose less than threads do where
+other work disturbs them.
+
+Matrices are trained with Muon, the embedding and the norms with AdamW; the rate warms up, then
+goes linearly from --lr to --lr-end. Every log line is JSON.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import torch
+import torch.distributed as dist
 from model import Llama, Shape
 
 SEED = 20261129
@@ -106,6 +111,16 @@ def held_out_loss(model: Llama, path: Path, seq: int) -> float:
     return float(torch.stack(losses).mean())
 
 
+def share_gradients(model: Llama, world: int) -> None:
+    """Average the gradients over all processes."""
+    grads = [w.grad for w in model.parameters() if w.grad is not None]
+    flat = torch.cat([grad.flatten() for grad in grads])
+    dist.all_reduce(flat)
+    flat /= world
+    for grad, part in zip(grads, flat.split([g.numel() for g in grads]), strict=True):
+        grad.copy_(part.view_as(grad))
+
+
 def save(path: Path, state: dict[str, object]) -> None:
     """Write a checkpoint so that an interruption leaves the old one whole."""
     partial = path.with_suffix(".part")
@@ -134,6 +149,9 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(args.threads)
     torch.manual_seed(SEED)
+    rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    if world > 1:
+        dist.init_process_group("gloo")
     model = Llama(Shape())
     step, total, seconds, history = 0, 0, 0.0, []
     optims = optimizers(model)
@@ -147,9 +165,12 @@ def main() -> None:
         total, seconds, history = state["total"], state["seconds"], state["history"]
         step = state["step"] if resumed else 0
     steps = round(args.tokens / (args.batch * args.seq))
-    mixture = Mixture(args.mix, args.seq, SEED + total)
+    mixture = Mixture(args.mix, args.seq, SEED + total + rank)
+    own_rows = args.batch // world
     loss_of = torch.compile(model.loss, dynamic=False) if args.compile else model.loss
-    rows = max(1, args.micro // args.seq)
+    rows = min(own_rows, max(1, args.micro // args.seq))
+    if own_rows % rows:
+        raise SystemExit(f"--batch must be a multiple of {rows * world} here")
     log = (args.out / "log.jsonl").open("a")
 
     def checkpoint() -> None:
@@ -168,6 +189,8 @@ def main() -> None:
         )
 
     def note(**fields: object) -> None:
+        if rank:
+            return
         line = json.dumps({"stage": args.stage, "step": step, "tokens": total, **fields})
         log.write(line + "\n")
         log.flush()
@@ -176,36 +199,39 @@ def main() -> None:
     note(steps=steps, parameters=sum(w.numel() for w in model.parameters()), seq=args.seq)
     model.train()
     began, saved_at, recent = time.monotonic(), time.monotonic(), []
+    model.zero_grad()
     while step < steps:
         done = step / steps
         rate = (args.lr + (args.lr_end - args.lr) * done) * min(1.0, (step + 1) / WARMUP_STEPS)
         for optim, share in zip(optims, (1.0, ADAM_RATE_SHARE), strict=True):
             optim.param_groups[0]["lr"] = rate * share
-        inputs, targets = mixture.batch(args.batch)
-        parts = args.batch // rows
+        inputs, targets = mixture.batch(own_rows)
+        parts = own_rows // rows
         mean = 0.0
-        for i in range(0, args.batch, rows):
+        for i in range(0, own_rows, rows):
             with torch.autocast("cpu", torch.bfloat16):
                 loss = loss_of(inputs[i : i + rows], targets[i : i + rows]) / parts
             loss.backward()
             mean += float(loss.detach())
+        if world > 1:
+            share_gradients(model, world)
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for optim in optims:
             optim.step()
             optim.zero_grad(set_to_none=False)
         step += 1
-        total += inputs.numel()
+        total += inputs.numel() * world
         recent.append(mean)
         now = time.monotonic()
         seconds, began = seconds + now - began, now
         if step % LOG_STEPS == 0 or step == steps:
             note(loss=round(sum(recent) / len(recent), 4), lr=rate, seconds=round(seconds))
             recent = []
-        if step % EVAL_STEPS == 0 or step == steps:
+        if rank == 0 and (step % EVAL_STEPS == 0 or step == steps):
             model.eval()
             note(**{f"val {p.name}": round(held_out_loss(model, p, args.seq), 4) for p in args.val})
             model.train()
-        if now - saved_at > CHECKPOINT_SECONDS or step == steps:
+        if rank == 0 and (now - saved_at > CHECKPOINT_SECONDS or step == steps):
             checkpoint()
             saved_at = now
 
