@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import roofline
 from .parallel import Parallel
@@ -11,8 +10,7 @@ from .precision import Precision
 from .question import Question
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(NamedTuple):
     """One card, in bytes; the four parts sum to what it holds.
 
     Attributes:
@@ -32,8 +30,7 @@ class Budget:
     overhead_high_bytes: int
 
 
-@dataclass(frozen=True, eq=False)
-class Answer:
+class Answer(NamedTuple):
     """What fits.
 
     Attributes:

@@ -167,6 +167,4 @@ def _unused(wanted: Mapping[str, Any], engine: str) -> tuple[str, ...]:
 
 
 def _noted(told: Answer, notes: tuple[str, ...]) -> Answer:
-    from dataclasses import replace
-
-    return replace(told, notes=(*told.notes, *notes))
+    return told._replace(notes=(*told.notes, *notes))

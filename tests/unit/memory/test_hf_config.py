@@ -323,7 +323,7 @@ def test_a_quantisation_beside_the_file_is_read(tmp_path):
     assert model.weights_dtype == "nvfp4"
     assert "--kv-dtype fp8" in model.note
     beside.write_text("{")
-    with pytest.raises(ConfigError, match="hf_quant_config.json cannot be used"):
+    with pytest.raises(ConfigError, match=r"hf_quant_config.json cannot be used"):
         read_config(path)
 
 
