@@ -45,7 +45,7 @@ class Plan:
         elif kind == "burst":
             late = ttft + itl * n
             block = b"".join(self.event({"content": TOKEN}) for _ in range(n))
-            self.writes.append((late, block, n))
+            self.writes.append((late, block + self.event({}, "stop"), n))
         else:
             for k in range(n):
                 key = "content"

@@ -1,0 +1,163 @@
+"""The figures against a server that logs when it sent what: its log is the truth, not the plan."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import count
+
+import pytest
+
+from kvtui.bench.session import Run, RunOptions, Session
+from kvtui.config import Endpoint, Settings, config_path
+from kvtui.measure.figures import RunFigures
+from kvtui.stream.request import Request
+from tests.wire.timing import TimingServer, timing_server
+
+_numbers = count()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[TimingServer]:
+    with timing_server("--ttft", "120", "--itl", "10", "-n", "64") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    with Session(RunOptions(base_url="http://127.0.0.1:1", settings=Settings(config_path()))) as s:
+        yield s
+
+
+class Truth:
+    """What the server logged of one request, in its own terms."""
+
+    def __init__(self, record: dict) -> None:
+        sent = record["sent"]
+        self.ttft_ms = (sent[0] - record["t_request"]) * 1000
+        self.span_ms = (sent[-1] - sent[0]) * 1000
+        self.record = record
+
+
+def ask(session: Session, server: TimingServer, model: str) -> Run:
+    request = Request(Endpoint(f"{server.url}/v1", "test"), model, f"prompt {next(_numbers)}")
+    return session.start(request)
+
+
+def measured(
+    session: Session, server: TimingServer, model: str, steps: int | None = None
+) -> RunFigures:
+    """One run, its TTFT and TPOT compared with the server's record of it.
+
+    ``steps`` is what the server's span is divided by (None: one a stamp). Other work on the machine
+    may come between a stamp and its write, on either side, so five tries are allowed to be exact.
+    """
+    for attempt in range(5):
+        server.log()
+        figures = ask(session, server, model).result(30)
+        deadline = time.monotonic() + 5
+        while not (log := server.log()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        truth = Truth(next(iter(log.values())))
+        tpot = truth.span_ms / (steps or max(1, len(truth.record["sent"]) - 1))
+        exact = figures.ttft_ms == pytest.approx(truth.ttft_ms, abs=5)
+        exact = exact and figures.tpot_ms == pytest.approx(tpot, rel=0.005)
+        if exact:
+            break
+        if attempt == 4:
+            assert figures.ttft_ms == pytest.approx(truth.ttft_ms, abs=5)
+            assert figures.tpot_ms == pytest.approx(tpot, rel=0.005)
+    return figures
+
+
+@pytest.mark.parametrize("model", ["plain", "role", "think", "continuous", "endtoken"])
+def test_ttft_and_tpot(session: Session, server: TimingServer, model: str) -> None:
+    figures = measured(session, server, model)
+    assert figures.completion_tokens == (65 if model == "endtoken" else 64)
+    assert figures.token_source == "usage"
+    assert figures.first_token == ("reasoning" if model == "think" else "content")
+    assert not figures.partial
+    if model == "think":
+        assert figures.ttfa_ms is not None
+        assert figures.ttft_ms is not None
+        assert figures.ttfa_ms > figures.ttft_ms + 300
+
+
+@pytest.mark.parametrize("model", ["multi", "coalesce"])
+def test_four_tokens_a_step(session: Session, server: TimingServer, model: str) -> None:
+    figures = measured(session, server, model, steps=60)
+    assert figures.tokens_per_chunk == (4 if model == "multi" else 1)
+
+
+def test_no_count_is_an_estimate(session: Session, server: TimingServer) -> None:
+    figures = measured(session, server, "nousage")
+    assert figures.completion_tokens is None
+    assert (figures.estimated_tokens, figures.token_source) == (64, "estimate")
+
+
+def test_one_burst_is_no_stream(session: Session, server: TimingServer) -> None:
+    figures = ask(session, server, "burst").result(30)
+    assert figures.verdict.subcode == "buffered_transport"
+    assert figures.ttft_ms is figures.decode_tps is None
+
+
+def test_a_web_page_is_no_answer(session: Session, server: TimingServer) -> None:
+    figures = ask(session, server, "html").result(30)
+    assert (figures.verdict.cls, figures.verdict.subcode) == ("parameter", "base_url_path")
+    assert figures.decode_tps is None
+
+
+@pytest.mark.parametrize(
+    ("model", "cls", "subcode"),
+    [("drop", "network", "stream_interrupted"), ("sseerr", "server", "oom")],
+)
+def test_a_failure_in_the_middle(
+    session: Session, server: TimingServer, model: str, cls: str, subcode: str
+) -> None:
+    figures = measured(session, server, model)
+    assert (figures.verdict.cls, figures.verdict.subcode) == (cls, subcode)
+    assert figures.partial
+    assert figures.chunks == 32
+    assert figures.e2e_tps is None
+
+
+def test_a_firehose_loses_nothing(session: Session, server: TimingServer) -> None:
+    figures = ask(session, server, "fire20000").result(60)
+    assert figures.chunks == figures.completion_tokens == 20_000
+    assert len(figures.content) == 20_000 * len(" hello")
+
+
+def test_a_stall_shows_at_once_and_a_stop_ends_it(session: Session, server: TimingServer) -> None:
+    server.log()
+    run = ask(session, server, "stall")
+    text = ""
+    deadline = time.monotonic() + 20
+    while run.snapshot().chunks < 32 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    stalled = time.monotonic()
+    while (run.snapshot().running_tps or 0) > 0 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert run.snapshot().running_tps == 0
+    assert time.monotonic() - stalled < 1.5
+    text += "".join(piece.text for piece in run.drain())
+    assert text == " hello" * 32
+
+    asked = time.monotonic()
+    run.stop()
+    assert run.done.wait(5)
+    took = time.monotonic() - asked
+    figures = run.result(1)
+    assert figures.stopped
+    assert figures.partial
+    assert took < 0.5, "a busy machine takes its time, but not that much"
+    deadline = time.monotonic() + 5
+    while not (log := server.log()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert all("gone" in record for record in log.values()), "the connection was not closed"
+
+
+def test_many_at_once_are_all_measured(session: Session, server: TimingServer) -> None:
+    runs = [ask(session, server, "plain") for _ in range(16)]
+    figures = [run.result(60) for run in runs]
+    assert {one.completion_tokens for one in figures} == {64}
+    assert len({one.content for one in figures}) == 1
