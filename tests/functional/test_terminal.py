@@ -31,7 +31,7 @@ class Terminal:
         ]  # fmt: skip
         self.tmux(
             "-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height),
-            *environment, f"{command}; echo status $?; sleep 60",
+            *environment, f"env -u COLUMNS -u LINES {command}; echo status $?; sleep 60",
         )  # fmt: skip
 
     def tmux(self, *arguments: str) -> str:
