@@ -10,7 +10,7 @@ from kvtui.text import GIB
 from . import kv as _kv
 from . import llamacpp, overhead, sglang, vllm, vllm_groups, weights
 from .answer import Budget
-from .model import Layer
+from .model import Latent, Layer, Model
 from .parallel import Parallel, rank_layers
 from .parallel import stages as split_stages
 from .precision import Precision
@@ -67,7 +67,14 @@ def _precisions(question: Question) -> tuple[Precision, Precision]:
     k, v = (_kv.resolve(question.model, name) for name in names)
     if question.engine == "llamacpp":
         llamacpp.check_blocks(question.model, k, v)
+    if question.engine in ("vllm", "sglang") and k.name == "fp8" and _is_indexed(question.model):
+        # Both store fp8 in the layout of the sparse kernels there.
+        k = v = _kv.resolve(question.model, "fp8_ds_mla")
     return k, v
+
+
+def _is_indexed(model: Model) -> bool:
+    return any(isinstance(cache, Latent) and cache.index_dim for cache, _ in model.groups)
 
 
 def _with_draft(split: Parallel, layers: int, question: Question) -> Parallel:

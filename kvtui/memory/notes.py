@@ -11,6 +11,24 @@ from .question import Question
 from .units import gib
 
 
+# The precisions that an engine takes for its cache (vLLM 0.33 `config/cache.py` CacheDType,
+# SGLang 0.5.23 `--kv-cache-dtype`); llama.cpp's are refused where it has none.
+_STORED = {
+    "vllm": (
+        "f32",
+        "fp16",
+        "bf16",
+        "fp8",
+        "fp8_ds_mla",
+        "nvfp4",
+        "fp8_per_token_head",
+        "int8_per_token_head",
+        "int4_per_token_head",
+    ),
+    "sglang": ("f32", "fp16", "bf16", "fp8", "fp8_ds_mla", "nvfp4"),
+}
+
+
 def notes_on(
     question: Question,
     split: Parallel,
@@ -48,6 +66,15 @@ def notes_on(
         notes.append(f"the recurrent state's precision is not given: {as_what} is counted")
     if question.spec_tokens and not model.draft_layers:
         notes.append(f"no draft layers of {model.name} are known, so none are counted")
+    if k.name == "fp8_ds_mla" and question.k != k.name:
+        notes.append("fp8 beside an indexer is stored as fp8_ds_mla, 656 B a token and layer")
+    for name in dict.fromkeys((k.name, v.name)):
+        if name not in _STORED.get(question.engine, (name,)):
+            notes.append(f"{question.engine} stores no {name} cache: the size alone is told")
+    if question.engine == "llamacpp" and any(
+        isinstance(cache, Latent) and cache.index_dim for cache in caches
+    ):
+        notes.append("llama.cpp's own size of the indexer's keys has not been checked")
     notes.extend(
         f"{precision.name}: {precision.note}"
         for precision in dict.fromkeys((k, v))

