@@ -10,7 +10,6 @@ from .precision import Precision
 from .question import Question
 from .units import gib
 
-
 # The precisions that an engine takes for its cache (vLLM 0.33 `config/cache.py` CacheDType,
 # SGLang 0.5.23 `--kv-cache-dtype`); llama.cpp's are refused where it has none.
 _STORED = {
@@ -68,9 +67,11 @@ def notes_on(
         notes.append(f"no draft layers of {model.name} are known, so none are counted")
     if k.name == "fp8_ds_mla" and question.k != k.name:
         notes.append("fp8 beside an indexer is stored as fp8_ds_mla, 656 B a token and layer")
-    for name in dict.fromkeys((k.name, v.name)):
-        if name not in _STORED.get(question.engine, (name,)):
-            notes.append(f"{question.engine} stores no {name} cache: the size alone is told")
+    notes.extend(
+        f"{question.engine} stores no {name} cache: the size alone is told"
+        for name in dict.fromkeys((k.name, v.name))
+        if name not in _STORED.get(question.engine, (name,))
+    )
     if question.engine == "llamacpp" and any(
         isinstance(cache, Latent) and cache.index_dim for cache in caches
     ):
