@@ -69,6 +69,9 @@ class Palette:
         return strip.adjust_cell_length(width, self.base)
 
     def _color(self, names: tuple[str, ...]) -> Color:
+        if "kv-muted" not in self._variables:
+            # Textual's own themes: their text-* colours are made to be read, the bare ones are not.
+            names = (*(f"text-{name}" for name in names), *names)
         for name in names:
             value = self._variables.get(name)
             if value is None:
