@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from . import kv
 from .errors import PlanError
 from .gguf_header import GgufError, Header, Long
 from .gguf_keys import Keys
@@ -44,9 +45,10 @@ def to_model(header: Header, name: str) -> Model:
     if arch in _words()["refused"]:
         raise GgufError(f"the GGUF's architecture {arch} keeps a cache that is not known here")
     keys = Keys(header, arch)
-    count = keys.whole("block_count", MAX_LAYERS)
+    # block_count includes the layers of multi-token prediction, which llama.cpp does not load.
     draft = keys.maybe("nextn_predict_layers", MAX_LAYERS, 0) or 0
-    layers = _layers(keys, count)
+    layers = _layers(keys, keys.whole("block_count", MAX_LAYERS, least=draft + 1) - draft)
+    last = next((x for x in reversed(layers) if any(kv.is_growing(cache) for cache in x)), ())
     keys.refuse_unknown()
     sizes = [tensor.size for tensor in header.tensors]
     parts = header.metadata.get("split.count")
@@ -75,7 +77,7 @@ def to_model(header: Header, name: str) -> Model:
         hidden=keys.maybe("embedding_length"),
         heads=heads if isinstance(heads, int) and not isinstance(heads, bool) else None,
         note=note,
-        draft_layers=layers[-draft:] if draft else (),
+        draft_layers=(last,) * draft,
         windows_ignored_by=("llamacpp",) if arch in _words()["window_ignored"] else (),
     )
 
@@ -148,7 +150,7 @@ def _windows(keys: Keys, count: int) -> list[str]:
         return ["full" if (index + 1) % step == 0 else "chunk" for index in range(count)]
     window = keys.maybe("attention.sliding_window", MAX_TOKENS, 0)
     pattern = keys.get("attention.sliding_window_pattern")
-    if not window:
+    if not window or words["window_needs_layers"].get(arch, count) != count:
         return ["full"] * count
     if arch in words["window_ignored"]:
         return ["window"] * count

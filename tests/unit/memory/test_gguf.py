@@ -96,6 +96,21 @@ def test_windows_are_where_a_key_puts_them(tmp_path):
     )
 
 
+def test_exaone_4_has_windows_only_with_64_layers(tmp_path):
+    window = {"exaone4.attention.sliding_window": 1024}
+    for layers, local in ((8, 0), (64, 48)):
+        metadata, _ = llama(layers, 8, 4, 128, arch="exaone4", extra=window)
+        found = dict(read(tmp_path, metadata).groups)
+        assert found.get(Attention(4, 128, 128, window=1024), 0) == local
+
+
+def test_predicted_layers_are_kept_apart(tmp_path):
+    metadata, _ = llama(5, 8, 2, 64, extra={"llama.nextn_predict_layers": 1})
+    model = read(tmp_path, metadata)
+    assert model.layers == ((Attention(2, 64, 64),),) * 4
+    assert model.draft_layers == ((Attention(2, 64, 64),),)
+
+
 def test_a_window_that_nothing_places_is_refused(tmp_path):
     metadata, _ = llama(4, 8, 2, 64, arch="newarch", extra={"newarch.attention.sliding_window": 64})
     with pytest.raises(GgufError, match=r"newarch\.attention\.sliding_window_pattern"):

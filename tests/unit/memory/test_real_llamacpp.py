@@ -11,7 +11,7 @@ import pytest
 
 from kvtui.text import MIB
 
-from .gguf_writer import deepseek2, llama, mamba2, write_gguf
+from .gguf_writer import F32, deepseek2, llama, mamba2, write_gguf
 
 pytest.importorskip("xllamacpp", reason="xllamacpp, which has llama.cpp in it, is not installed")
 
@@ -32,6 +32,43 @@ SIZE = re.compile(r"llama_(kv_cache|memory_recurrent): size =\s+([\d.]+) MiB")
 
 GEMMA3 = {"gemma3.attention.sliding_window": 1024}
 GEMMA2 = {"gemma2.attention.sliding_window": 4096}
+
+
+def cohere2():
+    """Windows in three of four layers; one norm a layer, and no head of its own."""
+    extra = {
+        "cohere2.attention.sliding_window": 1024,
+        "cohere2.attention.layer_norm_epsilon": 1e-5,
+        "cohere2.logit_scale": 0.0625,
+    }
+    metadata, tensors = llama(8, 8, 4, 8, arch="cohere2", extra=extra)
+    dropped = ("ffn_norm", "output.weight")
+    return metadata, {
+        name: tensor
+        for name, tensor in tensors.items()
+        if not name.startswith(dropped) and "ffn_norm" not in name
+    }
+
+
+def exaone4(layers):
+    """Windows only in the model of 64 layers; norms behind the blocks and on every head."""
+    extra = {"exaone4.attention.sliding_window": 1024}
+    metadata, tensors = llama(layers, 8, 4, 8, arch="exaone4", extra=extra)
+    kept = {
+        name: tensor
+        for name, tensor in tensors.items()
+        if "attn_norm" not in name and "ffn_norm" not in name
+    }
+    for n in range(layers):
+        kept |= {
+            f"blk.{n}.attn_q_norm.weight": ((8,), F32),
+            f"blk.{n}.attn_k_norm.weight": ((8,), F32),
+            f"blk.{n}.post_attention_norm.weight": ((64,), F32),
+            f"blk.{n}.post_ffw_norm.weight": ((64,), F32),
+        }
+    return metadata, kept
+
+
 CASES = {
     "llama-3.1-8b": (llama(32, 32, 8, 128), {"context": 4096}),
     "padded": (llama(4, 8, 2, 64), {"context": 5000, "parallel": 3}),
@@ -52,6 +89,9 @@ CASES = {
         llama(6, 8, 1, 256, arch="gemma3", extra=GEMMA3),
         {"context": 4096, "swa_full": True},
     ),
+    "cohere2": (cohere2(), {"context": 8192}),
+    "exaone4-8": (exaone4(8), {"context": 8192}),
+    "exaone4-64": (exaone4(64), {"context": 8192}),
     "mla": (deepseek2(8), {"context": 8192, "parallel": 2}),
     "mamba2": (mamba2(8, 5120, 128, 1), {"context": 8192, "parallel": 2}),
 }
