@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kvtui.commands.errors import BadInput
+from kvtui.commands.own_cards import own_cards
 
 if TYPE_CHECKING:
     from kvtui.memory.cards import Card
@@ -52,7 +53,7 @@ def gpus(query: tuple[str, ...], as_json: bool) -> None:
 
     wanted = " ".join(query)
     try:
-        found = cards.search(wanted)
+        found = cards.search(wanted, own_cards())
     except PlanError as error:
         raise BadInput(str(error)) from error
     if as_json:

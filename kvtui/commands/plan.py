@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from kvtui.commands.errors import BadInput
+from kvtui.commands.own_cards import own_cards
 
 
 @click.command()
@@ -70,8 +71,10 @@ def plan(as_json: bool, **given: Any) -> None:
     from kvtui.memory.errors import PlanError
     from kvtui.memory.plan import plan as work_out
 
+    # Reading the configuration takes a while; without --gpu no card of it can be meant.
+    own = own_cards() if given.get("gpu") else []
     try:
-        question, told = work_out(given)
+        question, told = work_out(given, own)
         choices = need.smallest(question)
     except PlanError as error:
         raise BadInput(str(error)) from error

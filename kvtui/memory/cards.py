@@ -56,6 +56,32 @@ def profile(gib: int) -> Card:
     return Card(f"{gib}GB", f"{gib} GB", gib * GIB, source=f"profile: exactly {gib} GiB")
 
 
+def own(
+    name: str,
+    memory_gib: float,
+    usable_gib: float | None = None,
+    bandwidth_gb_per_s: float | None = None,
+) -> Card:
+    """A card of the user's own, from the figures of their configuration.
+
+    Args:
+        name: its name.
+        memory_gib: what it holds.
+        usable_gib: what its driver shows an engine.
+        bandwidth_gb_per_s: its bandwidth in 10^9 bytes per second.
+    """
+    return Card(
+        id=name,
+        name=name,
+        memory_bytes=round(memory_gib * GIB),
+        usable_total_bytes=None if usable_gib is None else round(usable_gib * GIB),
+        bandwidth_bytes_per_s=None
+        if bandwidth_gb_per_s is None
+        else round(bandwidth_gb_per_s * 10**9),
+        source="your configuration",
+    )
+
+
 PROFILES: tuple[Card, ...] = (profile(24), profile(40), profile(80))
 
 

@@ -32,7 +32,9 @@ def _vllm(answer: Answer) -> str:
         f"--gpu-memory-utilization {question.utilisation:g}",
     ]
     own = question.model.kv_dtype
-    if answer.k.name != own:
+    if answer.k.name == "f32":
+        words.append("--dtype float32")  # the cache follows the model's precision
+    elif answer.k.name != own:
         words.append(f"--kv-cache-dtype {_VLLM_KV.get(answer.k.name, answer.k.name)}")
     for flag, number in (
         ("--tensor-parallel-size", split.tp),

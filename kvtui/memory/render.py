@@ -80,7 +80,8 @@ def _engine(told: Answer) -> str:
 def _verdict(told: Answer) -> str:
     need, have = told.per_gpu_total_bytes, told.budget.kv_bytes
     word = "yes" if told.fits else "no"
-    return f"{word}: {gib(need)} needed of {gib(have)} per card"
+    unknown = "" if told.weights_bytes is not None else ", weights not counted"
+    return f"{word}: {gib(need)} needed of {gib(have)} per card{unknown}"
 
 
 def _row(label: str, figure: str, beside: str = "") -> str:

@@ -51,3 +51,9 @@ def plan_json(run_plan: Callable[..., Result]) -> Callable[..., dict[str, Any]]:
         return json.loads(result.stdout)
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No configuration of the machine's own gets in."""
+    monkeypatch.setenv("KVTUI_CONFIG", str(tmp_path / "none.toml"))

@@ -367,3 +367,17 @@ def test_models_and_cards_are_listed():
         nothing = runner.invoke(command, ["zzz"])
         assert nothing.exit_code == 2
         assert "holds 'zzz'" in nothing.stderr
+
+
+def test_a_card_of_the_users_own_is_known(plan_json, tmp_path, monkeypatch):
+    path = tmp_path / "config.toml"
+    path.write_text('[cards."Lab card"]\nmemory_gib = 30\nusable_gib = 29.5\n')
+    monkeypatch.setenv("KVTUI_CONFIG", str(path))
+    told = plan_json(arch="Llama-3.1-8B", gpu="lab card", engine="vllm")
+    assert told["gpu"]["memory_bytes"] == 30 * GIB
+    assert told["gpu"]["usable_total_bytes"] == GIB * 59 // 2
+    assert "Lab card" in CliRunner().invoke(gpus, ["lab"]).stdout
+    path.write_text("[cards.x]\nmemory = 1\n")
+    broken = CliRunner().invoke(gpus, [])
+    assert broken.exit_code == 2
+    assert "memory" in broken.stderr
