@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from kvtui.engine.cache import KVCache
 from kvtui.engine.errors import EngineStoppedError, QueueFullError
-from kvtui.engine.generate import Finish, Listener, Request, Sequence
+from kvtui.engine.generate import Finish, Listener, Request, Sequence, Token
 from kvtui.engine.tokenizer import Tokenizer
 from kvtui.engine.transformer import Floats, Llama, Pass
 
@@ -200,9 +200,13 @@ class Scheduler:
         logits = self._drive(self._model.step_batch(last, slots, self.cache), sequences)
         if logits is None:
             return
-        for (_, sequence), row in zip(placed, logits, strict=True):
-            if sequence.finish is None:
-                self._accept(sequence, row)
+        drawn = [
+            (sequence, self._draw(sequence, row))
+            for (_, sequence), row in zip(placed, logits, strict=True)
+            if sequence.finish is None
+        ]
+        for sequence, token in drawn:  # told together: each listener may wake another thread
+            sequence.listener(token)
 
     def _drive(self, work: Pass, sequences: Items[Sequence]) -> Floats | None:
         """Run a pass to its end; None when all its sequences were cancelled meanwhile."""
@@ -258,13 +262,17 @@ class Scheduler:
         self._accept(sequence, logits)
 
     def _accept(self, sequence: Sequence, logits: Floats) -> None:
+        sequence.listener(self._draw(sequence, logits))
+
+    def _draw(self, sequence: Sequence, logits: Floats) -> Token:
+        """The sequence's next token; it leaves if that is its last."""
         if not sequence.generated:
             self.counters.prompt_tokens += len(sequence.request.ids)
         self.counters.generation_tokens += 1
         token = sequence.accept(logits)
         if token.finish is not None:
             self._leave(sequence)
-        sequence.listener(token)
+        return token
 
     def _drop_cancelled(self) -> None:
         with self._changed:

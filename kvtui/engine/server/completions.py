@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from aiohttp import web
@@ -25,7 +26,7 @@ from kvtui.engine.server.schema import (
     CompletionRequest,
     read_body,
 )
-from kvtui.engine.server.state import STATE
+from kvtui.engine.server.state import STATE, State
 from kvtui.engine.server.stream import EventStream
 
 
@@ -65,7 +66,7 @@ async def _answer(
     engine = request.app[STATE].engine
     max_tokens = _room(engine, len(ids), body)
     generation = _Generation(
-        engine,
+        request.app[STATE],
         Request(
             ids=tuple(ids),
             max_tokens=max_tokens,
@@ -105,21 +106,16 @@ def _room(engine: Engine, prompt: int, body: ChatRequest | CompletionRequest) ->
 class _Generation:
     """A request in the engine, its tokens as they come; leaving the context lets it go."""
 
-    def __init__(self, engine: Engine, request: Request) -> None:
+    def __init__(self, state: State, request: Request) -> None:
         self.request = request
-        self._engine = engine
+        self._state = state
         self._tokens: asyncio.Queue[Token] = asyncio.Queue()
         self._ticket: Ticket | None = None
 
     def __enter__(self) -> _Generation:
-        loop = asyncio.get_running_loop()
-
-        def listener(token: Token) -> None:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(self._tokens.put_nowait, token)
-
+        listener = partial(self._state.mailbox.put, self._tokens.put_nowait)
         try:
-            self._ticket = self._engine.scheduler.submit(self.request, listener)
+            self._ticket = self._state.engine.scheduler.submit(self.request, listener)
         except QueueFullError as error:
             raise ApiError(
                 503,

@@ -22,6 +22,7 @@ from kvtui.engine import models
 from kvtui.engine.engine import Engine
 from kvtui.engine.errors import EngineError
 from kvtui.engine.server.app import build_app
+from kvtui.engine.server.mailbox import Mailbox
 from kvtui.engine.server.state import State
 
 _BACKLOG = 1024
@@ -111,7 +112,7 @@ async def _listen(
     options: Options, engine: Engine, listener: socket.socket, stop: _StopSignal
 ) -> None:
     logging.getLogger("aiohttp.server").addFilter(_ClientFaults())
-    app = build_app(State(engine, options.api_key))
+    app = build_app(State(engine, Mailbox(), options.api_key))
     runner = web.AppRunner(
         app, access_log=None, handler_cancellation=True, shutdown_timeout=0.5, handle_signals=False
     )
