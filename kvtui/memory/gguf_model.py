@@ -11,7 +11,6 @@ from functools import cache
 from typing import Any
 
 from . import kv
-from .errors import PlanError
 from .gguf_header import GgufError, Header, Long
 from .gguf_keys import Keys
 from .model import (
@@ -25,6 +24,7 @@ from .model import (
     Shared,
     State,
 )
+from .tables import read_toml
 
 _PLAIN_PRECISIONS = {0: "f32", 1: "fp16", 2: "q4_0", 3: "q4_1", 7: "q8_0", 8: "q5_0", 9: "q5_1"}
 
@@ -248,12 +248,4 @@ def _words() -> dict[str, Any]:
     Raises:
         PlanError: the file is not what it should be.
     """
-    import tomllib
-    from pathlib import Path
-
-    path = Path(__file__).with_name("gguf_words.toml")
-    try:
-        with path.open("rb") as stream:
-            return tomllib.load(stream)
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise PlanError(f"gguf_words.toml of kvtui.memory cannot be used: {error}") from error
+    return read_toml("gguf_words.toml")

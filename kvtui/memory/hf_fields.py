@@ -10,6 +10,7 @@ from typing import Any
 
 from .errors import PlanError
 from .model import MAX_DIM
+from .tables import read_toml
 
 # A name with one of these in it may change the cache, so an unknown one is refused.
 _TELLING = re.compile(
@@ -187,15 +188,9 @@ def words(key: str) -> tuple[str, ...]:
     Raises:
         PlanError: the file is not what it should be.
     """
-    import tomllib
-    from pathlib import Path
-
-    path = Path(__file__).with_name("hf_words.toml")
-    try:
-        with path.open("rb") as stream:
-            found = tomllib.load(stream)[key]
-    except (OSError, tomllib.TOMLDecodeError, KeyError) as error:
-        raise PlanError(f"hf_words.toml of kvtui.memory cannot be used: {error}") from error
+    found = read_toml("hf_words.toml").get(key)
+    if not isinstance(found, list):
+        raise PlanError(f"hf_words.toml of kvtui.memory: {key} must be a list")
     return tuple(found)
 
 

@@ -14,6 +14,7 @@ from . import kv as _kv
 from .errors import PlanError
 from .model import Attention, Cache, Layer, Model, State, group
 from .precision import Precision
+from .store import times
 from .units import ceil_div, gib
 
 CELL_ALIGNMENT = 256
@@ -112,14 +113,9 @@ class LlamaCppStore(NamedTuple):
         total = gib(sum(self.parts(n_ctx, slots)))
         return f"-c {n_ctx} -np {slots}: {' + '.join(terms) or 'no cache'} = {total}"
 
-    def pool_bytes(self, budget: int) -> int:
-        """All of it."""
-        return max(budget, 0)
-
     def ratio(self, budget: int, context: int) -> float:
         """Budget over one slot's allocation."""
-        one = self.sequence_bytes(context)
-        return max(budget, 0) / one if one else float("inf")
+        return times(budget, self.sequence_bytes(context))
 
     def details(self, budget: int, context: int, sequences: int) -> dict[str, Any]:  # noqa: ARG002
         """What the log prints as KV and as state, and the flags' values."""

@@ -83,8 +83,14 @@ def plan(given: Mapping[str, Any], own_cards: Sequence[Card] = ()) -> tuple[Ques
     extra = wanted.get("lora_gib", 0) + wanted.get("draft_gib", 0)
     if extra:
         fields["extra_weights_bytes"] = extra
+    model = _model(wanted)
+    if "arch" in wanted and "weights_dtype" not in fields:
+        # "…-FP8" or "…-AWQ" names the checkpoint's precision.
+        matched = catalogue.match(wanted["arch"])
+        if matched is not None and matched.model is model and matched.weights_dtype:
+            fields["weights_dtype"] = matched.weights_dtype
     question = Question(
-        model=_model(wanted),
+        model=model,
         card=cards.find(wanted.get("gpu", DEFAULT_CARD), own_cards),
         **{**fields, **_lengths(wanted)},
     )

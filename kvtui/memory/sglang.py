@@ -15,6 +15,7 @@ from kvtui.text import MIB
 from . import kv as _kv
 from .model import Layer, Model, State, group
 from .precision import Precision
+from .store import times
 from .units import gib
 
 SWA_RATIO = (4, 5)
@@ -68,14 +69,9 @@ class SglangStore(NamedTuple):
         """Sequences share nothing."""
         return sequences * self.sequence_bytes(context)
 
-    def pool_bytes(self, budget: int) -> int:
-        """All of it."""
-        return max(budget, 0)
-
     def ratio(self, budget: int, context: int) -> float:
         """Budget over one sequence."""
-        one = self.sequence_bytes(context)
-        return max(budget, 0) / one if one else float("inf")
+        return times(budget, self.sequence_bytes(context))
 
     def formula(self, context: int, sequences: int) -> str:
         """Tokens × bytes of both pools, with the numbers."""

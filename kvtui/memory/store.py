@@ -23,14 +23,16 @@ class Store(Protocol):
     def total_bytes(self, context: int, sequences: int) -> int:
         """What so many sequences take together."""
 
-    def pool_bytes(self, budget: int) -> int:
-        """What the engine allocates of a budget."""
-
     def ratio(self, budget: int, context: int) -> float:
         """How many sequences of that length a budget holds; infinite where they cost nothing."""
 
     def details(self, budget: int, context: int, sequences: int) -> dict[str, Any]:
         """The engine's own figures."""
+
+
+def times(budget: int, one: int) -> float:
+    """How many times `one` goes into a budget; infinite where it is nothing."""
+    return max(budget, 0) / one if one else float("inf")
 
 
 class LogicalStore(NamedTuple):
@@ -85,14 +87,9 @@ class LogicalStore(NamedTuple):
         """Sequences share nothing."""
         return sequences * self.sequence_bytes(context)
 
-    def pool_bytes(self, budget: int) -> int:
-        """All of it."""
-        return max(budget, 0)
-
     def ratio(self, budget: int, context: int) -> float:
         """Budget over one sequence."""
-        one = self.sequence_bytes(context)
-        return max(budget, 0) / one if one else float("inf")
+        return times(budget, self.sequence_bytes(context))
 
     def details(self, budget: int, context: int, sequences: int) -> dict[str, Any]:  # noqa: ARG002
         """Nothing beyond the formula."""

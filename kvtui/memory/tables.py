@@ -7,22 +7,31 @@ from typing import Any
 from .errors import PlanError
 
 
-def read_table(file: str, key: str) -> list[dict[str, Any]]:
-    """The rows `[[key]]` of a table in this folder.
+def read_toml(file: str) -> dict[str, Any]:
+    """A TOML file of this folder.
 
     Raises:
-        PlanError: the file cannot be read, is no TOML, or has no such rows.
+        PlanError: the file cannot be read or is no TOML.
     """
-    # 25 ms cold together, and only who asks for a catalogue needs them
+    # 25 ms cold together, and only who asks for a table needs them
     import tomllib
     from pathlib import Path
 
     path = Path(__file__).with_name(file)
     try:
         with path.open("rb") as stream:
-            rows = tomllib.load(stream)[key]
-    except (OSError, tomllib.TOMLDecodeError, KeyError) as error:
+            return tomllib.load(stream)
+    except (OSError, tomllib.TOMLDecodeError) as error:
         raise PlanError(f"{file} of kvtui.memory cannot be used: {error}") from error
+
+
+def read_table(file: str, key: str) -> list[dict[str, Any]]:
+    """The rows `[[key]]` of a table in this folder.
+
+    Raises:
+        PlanError: the file cannot be read, is no TOML, or has no such rows.
+    """
+    rows = read_toml(file).get(key)
     if not isinstance(rows, list):
         raise PlanError(f"{file} of kvtui.memory: {key} must be rows ([[{key}]])")
     return rows

@@ -71,10 +71,6 @@ class VllmStore(NamedTuple):
         """Blocks that a budget buys."""
         return max(budget, 0) // self.bytes_per_block if self.bytes_per_block else 1
 
-    def pool_bytes(self, budget: int) -> int:
-        """Whole blocks only."""
-        return self.pool_blocks(budget) * self.bytes_per_block
-
     def ratio(self, budget: int, context: int) -> float:
         """VLLM's "maximum concurrency": blocks over blocks per request."""
         one = self.blocks(context)

@@ -52,7 +52,7 @@ def weigh(model: Model, dtype: str | None, given: int | None, extra: int = 0) ->
     ends = ends_params(model)
     experts = model.experts.params if model.experts else 0
     if given is not None:
-        total, how = given, "as given"
+        total, how = given, "as given for all cards together"
     elif dtype is None and model.weights_bytes is not None:
         total, how = model.weights_bytes, "as measured"
     elif model.params is None:

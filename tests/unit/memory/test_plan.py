@@ -195,6 +195,12 @@ def test_weights_as_logged(plan_json):
     assert told["weights_bytes"] == 8_030_261_248 * 2 + GIB * 3 // 2
 
 
+def test_a_name_may_say_the_precision_of_the_weights(plan_json):
+    told = plan_json(arch="RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic")
+    # 70.55 B parameters in a byte each, embedding and head (2 × 128,256 × 8,192) in two
+    assert told["weights_bytes"] == 70_553_706_496 + 2 * 128_256 * 8_192
+
+
 def test_decodes_bound_is_bandwidth_over_bytes(plan_json):
     told = plan_json(arch="Llama-3.1-8B", gpu="RTX 4090", context=1024)
     first = told["decode_upper_bound"][0]
