@@ -184,6 +184,11 @@ class Conductor:
             self.session = None
 
     @property
+    def cached(self) -> bool:
+        """The run shown (the next one where there is none) keeps a KV cache."""
+        return self._stream.kv_cache if self._index else self.form.kv_cache
+
+    @property
     def stream(self) -> StreamState:
         """How the latest run stands."""
         return self._stream

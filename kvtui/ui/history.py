@@ -62,6 +62,8 @@ class History:
 
     def append(self, text: str, kind: str = "content") -> None:
         """Add streamed text. A change of kind starts a new paragraph, set apart by a blank line."""
+        if not self._paragraphs:
+            text = text.lstrip("\n")  # answers like to begin with empty lines
         if not text:
             return
         if kind != self._kind or not self._open:

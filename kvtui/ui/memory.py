@@ -164,12 +164,18 @@ class MemoryView:
 
     # --- the state ------------------------------------------------------------------------------
 
-    def state(self, live_tokens: int = 0) -> MemoryState:
-        """What pane 2 draws for a stream that holds ``live_tokens`` (prompt and answer)."""
+    def state(self, live_tokens: int = 0, *, cached: bool = True) -> MemoryState:
+        """What pane 2 draws for a stream that holds ``live_tokens`` (prompt and answer).
+
+        Without the cache (``cached`` False) the engine's own model keeps nothing at all.
+        """
         still = self._still or self._answer()
         question = self._question
         if question is None:
             return still
+        cache_off = self.shows_own and not cached
+        if cache_off:
+            live_tokens = 0
         sequences = 1 if self.shows_own else self.users
         used = kv.kv_bytes(question.model, question.k, question.v, [live_tokens]) * sequences
         parts = tuple(
@@ -185,6 +191,7 @@ class MemoryView:
             still,
             parts=parts,
             live_tokens=live_tokens * sequences,
+            cache_off=cache_off,
             used_bytes=used,
             free_tokens=free // still.bytes_per_token if still.bytes_per_token else None,
         )

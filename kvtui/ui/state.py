@@ -171,6 +171,8 @@ class MemoryState:
     fits: bool = True
     live_tokens: int = 0
     """KV in use, tokens over all sequences shown."""
+    cache_off: bool = False
+    """The engine runs without its cache: nothing is kept, every step recomputes its prefix."""
     reserved_tokens: int = 0
     """Context reserved for them."""
     used_bytes: int = 0

@@ -87,11 +87,12 @@ def test_footer_ranks_are_unique() -> None:
 
 
 async def test_enter_runs_and_the_figures_arrive() -> None:
-    app = make_app()
+    late = [(t + 0.2, kind, text) for t, kind, text in Script().pieces]
+    app = make_app(Script(pieces=late))
     async with app.run_test(size=(120, 40)) as pilot:
         main = await ready(pilot)
         await pilot.press("enter")
-        await at(pilot, 0.02)
+        await at(pilot, 0.12)
         assert main.header.phase == "prefill"
         await at(pilot, 0.6)
         assert main.header.phase == "decode"
@@ -239,6 +240,9 @@ async def test_k_switches_the_cache_of_the_next_run() -> None:
         assert "cache OFF" in shown(main.stream.prompt)
         await pilot.press("enter")
         assert app.fake.session.started[0].request.kv_cache is False
+        await at(pilot, 0.5)
+        assert "cache off: nothing kept" in shown(main.memory_pane)
+        assert main.memory_pane.state.used_bytes == 0
 
 
 async def test_k_is_refused_for_other_endpoints() -> None:
@@ -258,12 +262,12 @@ async def test_the_lower_bar_moves_during_256_tokens() -> None:
         main = await ready(pilot)
         await pilot.press("enter")
         bars = set()
-        for step in range(1, 27):
-            await at(pilot, 0.05 * step)
+        for step in range(1, 14):
+            await at(pilot, 0.1 * step)
             bars.add(
                 next(line for line in shown(main.memory_pane).split("\n") if "sequence" in line)
             )
-        assert len(bars) > 20
+        assert len(bars) > 10
         assert main.memory_pane.state.live_tokens == 38 + 256
         assert main.memory_pane.state.used_bytes == 4096 * (38 + 256)  # 2 x 8 x 2 x 32 x 4 B
 

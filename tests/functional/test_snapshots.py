@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from fakes import Script, make_app
-from test_screen import AUTH, AUTH_EVIDENCE, at, ready
+from test_screen import AUTH, AUTH_EVIDENCE, at, ready, until
 
 from kvtui.failure import Hint
 
@@ -31,6 +31,9 @@ def test_streaming(snap_compare: Any, size: tuple[int, int]) -> None:
         await ready(pilot)
         await pilot.press("enter")
         await at(pilot, 0.9)
+        pane = pilot.app.main.stream
+        if pane.has_room:  # then a chart is drawn unasked
+            await until(pilot, lambda: pane.chart is not None and bool(pane.chart._strips))
         await pilot.pause()
 
     assert snap_compare(make_app(), terminal_size=size, run_before=before)

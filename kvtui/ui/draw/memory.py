@@ -198,6 +198,8 @@ def _sequence(state: MemoryState, width: int) -> list[Row]:
     name = "sequence " if width >= WIDE else "seq "
     if state.users > 1:
         name = f"{state.users} seq "
+    if state.cache_off:
+        return [row((name, "muted"), (clip("cache off: nothing kept", width - len(name)), "warn"))]
     figures = f" {state.live_tokens:,} / {state.reserved_tokens:,}"
     figures = right(figures, max(len(figures), 2 * len(f"{state.reserved_tokens:,}") + 4))
     bar = gauge(state.live_tokens, state.reserved_tokens, max(4, width - len(name) - len(figures)))

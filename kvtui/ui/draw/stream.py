@@ -57,7 +57,7 @@ def phase_bar(state: StreamState, width: int) -> Row:
     current = _STEP_OF_PHASE.get(phase, 3 if phase == "done" else _reached(state))
     roomy = width >= WIDE
     times = (
-        _time(snapshot.connect_ms, roomy) if roomy else "",
+        _connect_time(snapshot.connect_ms) if roomy else "",
         _prefill_time(state, roomy),
         _time(None if snapshot.decode_s is None else snapshot.decode_s * 1000, roomy),
     )
@@ -97,6 +97,11 @@ def _step(index: int, current: int, phase: str) -> tuple[str, str]:
 
 def _time(value: float | None, roomy: bool) -> str:
     return right(milliseconds(value), 7) if roomy else ("" if value is None else _short(value))
+
+
+def _connect_time(value: float | None) -> str:
+    """The connection's set-up; one that was there already had none."""
+    return right("reused", 7) if value == 0 else _time(value, roomy=True)
 
 
 def _short(value: float) -> str:
@@ -214,7 +219,9 @@ def spark_row(state: StreamState, width: int) -> Row:
     """The rate over the request, from zero, with min, max and now."""
     if not state.series:
         return row(("▁" * min(24, width // 2), "faint"), ("  tokens per second", "faint"))
-    series = [rate for _, rate in state.series]
+    series = [tps for _, tps in state.series]
+    start = next((at for at, tps in enumerate(series) if tps), 0)
+    series = series[start:]  # before the second stamp there is no rate, which is not a slow one
     low, high, now = min(series), max(series), series[-1]
     if width >= WIDE:
         legend = row(

@@ -89,6 +89,7 @@ class MainActions:
         form = self.conductor.form
         self.conductor.form = replace(form, kv_cache=not form.kv_cache)
         self.stream.prompt.form = self.conductor.form
+        self.show_memory()
         if self.conductor.running:
             self.say("The next run takes it; the running one keeps its cache.")
 

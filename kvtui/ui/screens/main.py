@@ -120,7 +120,8 @@ class MainScreen(MainActions, Screen[None]):
     def show_memory(self) -> None:
         """Draw pane 2 from the choices and the live tokens."""
         if self.memory is not None:
-            self.memory_pane.state = self.memory.state(self.live_tokens)
+            cached = self.conductor is None or self.conductor.cached
+            self.memory_pane.state = self.memory.state(self.live_tokens, cached=cached)
 
     def show_endpoint(self) -> None:
         """Draw what is known of the endpoint."""
