@@ -25,9 +25,9 @@ _KEY_SHAPES = r"""
     | \b(?:sk|pk|rk|gsk|xai|hf|nvapi|ghp|gho|glpat|AIza|r8|pplx)[-_][A-Za-z0-9_*.-]{6,}
     | \bAIza[A-Za-z0-9_-]{10,}
     | \beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}
-    | \*{3,}[A-Za-z0-9_-]{2,8}\b
+    | (?<!\*)\*{3,}[A-Za-z0-9_-]{2,8}\b
 """
-_URL_USERINFO = r"(?P<scheme>\b[a-z][a-z0-9+.-]*://)[^/?#\s@]+@"
+_URL_USERINFO = r"(?P<scheme>\b[a-z][a-z0-9+.-]{0,30}://)[^/?#\s@]+@"
 
 
 @lru_cache(maxsize=1)
@@ -58,7 +58,9 @@ def _secret_pattern(secret: str) -> re.Pattern[str]:
     parts.append(r"(?:\s|\\[nrt])*".join(re.escape(char) for char in core))
     if len(core) >= 2 * _PREFIX:
         parts.append(re.escape(core[:_PREFIX]) + r"[^\s\"'<>,;)]*")
-        parts.append(r"[A-Za-z0-9_.*-]*" + re.escape(core[-_PREFIX:]))
+        # From the start of a word only: a long word must not be searched once for each character.
+        word = r"(?:(?<![A-Za-z0-9_.*-])[A-Za-z0-9_.*-]*)?"
+        parts.append(word + re.escape(core[-_PREFIX:]))
     return re.compile("|".join(parts))
 
 

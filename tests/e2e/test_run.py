@@ -1,0 +1,298 @@
+"""``kvtui run`` as a process: what it prints, where, and its exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.wire.scripted import Asked, error, models, scripted, sse
+from tests.wire.timing import TimingServer, timing_server
+
+FIELDS = {
+    "started_at", "outcome", "partial", "connect_ms", "ttft_ms", "ttfa_ms", "tpot_ms",
+    "decode_tps", "e2e_tps", "e2e_ms", "server_ms", "first_token", "prompt_tokens",
+    "cached_prompt_tokens", "completion_tokens", "reasoning_tokens", "estimated_tokens",
+    "token_source", "chunks", "finish_reason", "model_answered", "content", "reasoning",
+    "hints", "failure",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[TimingServer]:
+    with timing_server("--ttft", "60", "--itl", "5", "-n", "40") as server:
+        yield server
+
+
+def environment(tmp_path: Path, **more: str) -> dict[str, str]:
+    names = ("PATH", "SYSTEMROOT", "HOME", "LANG", "VIRTUAL_ENV", "PYTHONPATH")
+    kept = {name: os.environ[name] for name in names if name in os.environ}
+    config = {"KVTUI_CONFIG": str(tmp_path / "c.toml"), "KVTUI_STATE": str(tmp_path / "s.toml")}
+    return {**kept, **config, "PYTHONUTF8": "1", **more}
+
+
+def kvtui(
+    *flags: str, env: dict[str, str], stdin: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kvtui", "run", *flags],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env=env,
+        input=stdin if stdin is not None else "",
+        timeout=50,
+    )
+
+
+def run_json(
+    *flags: str, env: dict[str, str], stdin: str | None = None
+) -> tuple[int, dict[str, Any]]:
+    done = kvtui("--json", *flags, env=env, stdin=stdin)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_one_run_as_json(server: TimingServer, tmp_path: Path) -> None:
+    url = f"{server.url}/v1"
+    status, table = run_json(
+        "--base-url", url, "--model", "think", "--prompt", "Hi", env=environment(tmp_path)
+    )
+    assert status == 0
+    assert table["schema"] == "kvtui.run/1"
+    assert table["endpoint"] == {"base_url": url, "model": "think", "key_from": None}
+    (run,) = table["runs"]
+    assert set(run) >= FIELDS
+    assert run["outcome"] == {"class": "truncated", "subcode": "max_tokens"}
+    assert run["failure"]["evidence"]["status"] == 200
+    assert run["failure"]["evidence"]["waiting_for"] is None
+    assert run["first_token"] == "reasoning"
+    assert (run["content"], run["reasoning"]) == (" hello" * 20, " hello" * 20)
+    assert run["completion_tokens"] == run["chunks"] == 40
+    assert run["ttft_ms"] < run["ttfa_ms"] < run["e2e_ms"]
+    assert run["formula"]["tpot_ms"].startswith("TPOT = (t_last − t_first) / (N − n_first)")
+    assert table["median"]["n"] == 1
+    assert table["median"]["ttft_ms"] == run["ttft_ms"]
+
+
+def test_text_goes_to_stdout_and_narration_to_stderr(server: TimingServer, tmp_path: Path) -> None:
+    done = kvtui(
+        "--base-url", f"{server.url}/v1", "--prompt", "Hi", "--repeat", "2", "--formula",
+        env=environment(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert " hello" * 40 in done.stdout
+    assert "median of 2" in done.stdout
+    assert "TPS = 1 / TPOT" in done.stdout
+    assert "The server has one model: plain." in done.stderr
+    assert "run 2 of 2" in done.stderr
+    assert "hint few_samples" in done.stderr
+
+
+def test_a_prompt_from_a_pipe_and_a_key_from_a_variable(tmp_path: Path) -> None:
+    with scripted(lambda asked: sse("a", "b")) as server:
+        status, table = run_json(
+            "--base-url", f"{server.url}/v1", "--model", "m", "--api-key-env", "MINE",
+            "--header", "X-Own: 1", "--extra-body", '{"top_k": 1}',
+            env=environment(tmp_path, MINE="sk-mine-0123456789"), stdin="From a pipe\n",
+        )  # fmt: skip
+        asked = server.posts()[0]
+    assert status == 0
+    assert table["endpoint"]["key_from"] == "MINE"
+    assert asked.body["messages"] == [{"role": "user", "content": "From a pipe"}]
+    assert asked.body["top_k"] == 1
+    assert asked.headers["authorization"] == "Bearer sk-mine-0123456789"
+    assert asked.headers["x-own"] == "1"
+    assert "sk-mine" not in json.dumps(table)
+
+
+def test_messages_from_a_file(tmp_path: Path) -> None:
+    messages = [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]
+    path = tmp_path / "messages.json"
+    path.write_text(json.dumps(messages))
+    with scripted(lambda asked: sse("a")) as server:
+        flags = ("--base-url", f"{server.url}/v1", "--model", "m", "--messages", str(path))
+        status, _ = run_json(*flags, env=environment(tmp_path))
+        assert status == 0
+        assert server.posts()[0].body["messages"] == messages
+
+
+def test_a_failure_is_status_1_and_an_object(tmp_path: Path) -> None:
+    reply = error(401, "Incorrect API key provided", code="invalid_api_key")
+    with scripted(lambda asked: reply) as server:
+        flags = (
+            "--base-url",
+            f"{server.url}/v1",
+            "--model",
+            "m",
+            "--prompt",
+            "Hi",
+            "--repeat",
+            "3",
+        )
+        status, table = run_json(*flags, env=environment(tmp_path))
+        assert len(server.posts()) == 1, "a failure that would come again is not repeated"
+    assert status == 1
+    failure = table["runs"][0]["failure"]
+    assert failure["class"] == "auth"
+    assert failure["evidence"]["status"] == 401
+    assert failure["evidence"]["url"] == f"{server.url}/v1/chat/completions"
+    assert failure["fixes"]
+    assert table["median"]["n"] == 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "env", "outcome"),
+    [
+        (("--base-url", "http://127.0.0.1:9/v1"), {}, "network.connection_refused"),
+        (("--base-url", "localhost:8000/v1"), {}, "parameter.base_url_invalid"),
+        (("--base-url", "https://api.openai.com/v1"), {}, "auth.key_missing"),
+        (("--base-url", "http://no-such-host.invalid/v1"), {}, "network.dns"),
+        (
+            ("--base-url", "http://far.test/v1"),
+            {"HTTP_PROXY": "http://127.0.0.1:9"},
+            "network.proxy_unreachable",
+        ),
+        (
+            ("--base-url", "http://far.test/v1"),
+            {"ALL_PROXY": "socks4://127.0.0.1:9"},
+            "network.proxy_misconfigured",
+        ),
+    ],
+)
+@pytest.mark.parametrize("model", [("--model", "m"), ()], ids=["model", "list"])
+def test_what_is_wrong_before_an_answer(
+    flags: tuple[str, ...],
+    env: dict[str, str],
+    outcome: str,
+    model: tuple[str, ...],
+    tmp_path: Path,
+) -> None:
+    status, table = run_json(*flags, *model, "--prompt", "Hi", env=environment(tmp_path, **env))
+    assert status == 1
+    failure = table["runs"][0]["failure"]
+    assert f"{failure['class']}.{failure['subcode']}" == outcome
+    assert failure["message"]
+    assert failure["fixes"]
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the test's certificates")
+@pytest.mark.parametrize(
+    ("name", "trusted", "outcome"),
+    [
+        ("localhost", False, "network.tls_untrusted"),
+        ("other.test", True, "network.tls_hostname"),
+    ],
+)
+def test_tls(name: str, trusted: bool, outcome: str, tmp_path: Path) -> None:
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+    from threading import Thread
+
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out",
+         str(certificate), "-days", "2", "-subj", f"/CN={name}",
+         "-addext", f"subjectAltName=DNS:{name}"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    server.socket = context.wrap_socket(
+        server.socket, server_side=True, do_handshake_on_connect=False
+    )
+    Thread(target=server.serve_forever, daemon=True).start()
+    env = environment(tmp_path, **({"SSL_CERT_FILE": str(certificate)} if trusted else {}))
+    flags = (
+        "--base-url",
+        f"https://localhost:{server.server_port}/v1",
+        "--model",
+        "m",
+        "--prompt",
+        "x",
+    )
+    status, table = run_json(*flags, env=env)
+    server.shutdown()
+    server.server_close()
+    failure = table["runs"][0]["failure"]
+    assert status == 1
+    assert f"{failure['class']}.{failure['subcode']}" == outcome
+
+
+def test_several_models_and_none_named(tmp_path: Path) -> None:
+    with scripted(lambda asked: models("a", "b")) as server:
+        flags = ("--base-url", f"{server.url}/v1", "--prompt", "Hi")
+        status, table = run_json(*flags, env=environment(tmp_path))
+    assert status == 1
+    failure = table["runs"][0]["failure"]
+    assert failure["class"] == "parameter"
+    assert "a, b" in failure["message"]
+    assert failure["evidence"]["models_offered"] == ["a", "b"]
+
+
+def test_a_base_url_that_was_put_right(tmp_path: Path) -> None:
+    def reply(asked: Asked) -> object:
+        if not asked.path.startswith("/api/v1/"):
+            return 404, "text/html", b"<html>not here</html>"
+        return models("m") if asked.method == "GET" else sse("a", "b")
+
+    with scripted(reply) as server:
+        flags = ("--base-url", f"{server.url}/api", "--model", "m", "--prompt", "Hi")
+        status, table = run_json(*flags, env=environment(tmp_path))
+        assert status == 0
+        assert table["endpoint"]["base_url"] == f"{server.url}/api/v1"
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--prompt", " "), "empty"),
+        (("--prompt", "a", "--prompt-file", __file__), "use one"),
+        (("--messages", __file__), "not valid JSON"),
+        (("--profile", "nowhere"), "no profile 'nowhere'"),
+        (("--extra-body", "[]"), "JSON object"),
+        (("--timeout", "nan"), "finite"),
+    ],
+)
+def test_wrong_flags_are_status_2_and_one_sentence(
+    flags: tuple[str, ...], words: str, tmp_path: Path
+) -> None:
+    done = kvtui(*flags, env=environment(tmp_path))
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_ctrl_c_prints_what_there_is(server: TimingServer, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "kvtui", "run", "--json", "--prompt", "Hi"]
+    command += ["--base-url", f"{server.url}/v1", "--model", "stall"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=environment(tmp_path), stdin=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        server.log()
+        deadline = time.monotonic() + 30
+        assert process.stderr is not None
+        process.stderr.readline()  # it is on its way
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=deadline - time.monotonic())
+    assert process.returncode == 130, err
+    table = json.loads(out)
+    (run,) = table["runs"]
+    assert run["partial"]
+    assert run["stopped"]
+    assert run["e2e_tps"] is None
+    assert table["median"]["n"] == 0
