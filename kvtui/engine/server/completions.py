@@ -1,4 +1,11 @@
-"""`/v1/chat/completions` and `/v1/completions`."""
+"""`/v1/chat/completions` and `/v1/completions`.
+
+Beyond OpenAI's fields a request may carry vLLM's `ignore_eos`, `min_tokens` and
+`stream_options.continuous_usage_stats`, a prompt of token ids, and `kv_cache: false`, which
+recomputes the whole prefix for every token. A stream has one event per token, the token that
+ends the answer included, so that events, usage and time agree; the event's text may be empty
+while a character or a stop text is incomplete.
+"""
 
 from __future__ import annotations
 
