@@ -85,6 +85,12 @@ class Fields:
         found = self.get(*names)
         return None if found is None else self.checked(names, found, limit, least)
 
+    def soft(self, *names: str) -> int | None:
+        """A whole number that the cache does not depend on; None where it is none."""
+        found = self.get(*names)
+        usable = isinstance(found, int) and not isinstance(found, bool) and 0 <= found < 1 << 40
+        return found if usable else None
+
     def checked(self, names: tuple[str, ...], value: Any, limit: int, least: int) -> int:
         """`value` if it is a whole number in the range.
 

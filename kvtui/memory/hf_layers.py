@@ -28,6 +28,12 @@ def layers_of(fields: Fields, kind: str) -> tuple[Layer, ...]:
     nas = _block_configs(fields)
     if nas is not None:
         return nas
+    if fields.get("use_cla"):
+        raise ConfigError(
+            "use_cla",
+            f"{fields.where}: use_cla shares caches between layers in a way not known here",
+        )
+    fields.get("cla_share_factor")
     count = _count(fields)
     names = names_of(fields, count, kind)
     attention = Attentions(fields, kind)
@@ -53,7 +59,7 @@ def layers_of(fields: Fields, kind: str) -> tuple[Layer, ...]:
 
 def _count(fields: Fields) -> int:
     """The number of layers: as given, else the length of the list that has one entry for each."""
-    names = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+    names = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_transformer_layers")
     for listed in ("layers_block_type", "layer_types"):
         kinds = fields.raw.get(listed)
         if fields.get(*names) is None and isinstance(kinds, list) and 0 < len(kinds) <= MAX_LAYERS:

@@ -68,7 +68,8 @@ def _from_types(fields: Fields, count: int) -> list[str] | None:
     if listed is None:
         return None
     # Spacing fields beside the list say the same thing.
-    fields.get("full_attention_interval", "sliding_window_pattern", "no_rope_layers")
+    fields.get("full_attention_interval", "sliding_window_pattern", "_sliding_window_pattern")
+    fields.get("no_rope_layers")
     fields.get("no_rope_layer_interval", "global_attn_every_n_layers", "max_window_layers")
     fields.get("use_sliding_window", "hybrid_override_pattern", "attention_chunk_size")
     fields.get("attn_layer_indices", "attn_layer_period", "attn_layer_offset", "full_attn_idxs")

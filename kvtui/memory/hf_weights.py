@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .hf_fields import Fields
-from .model import MAX_HEADS, Attention, Cache, Experts, Latent, Layer, State
+from .model import Attention, Cache, Experts, Latent, Layer, State
 
 _METHODS = {"fp8": "fp8", "mxfp4": "mxfp4", "fbgemm_fp8": "fp8", "nvfp4": "nvfp4"}
 
@@ -66,11 +66,10 @@ def estimate(
     caches = [layer[0] for layer in layers if len(layer) == 1 and _is_counted(layer[0])]
     if len(caches) != len(layers):
         return unknown
-    hidden = fields.maybe("hidden_size")
-    vocab = fields.maybe("vocab_size", limit=1 << 26)
-    heads = fields.maybe("num_attention_heads", limit=MAX_HEADS)
-    inter = fields.get("intermediate_size")
-    inter = inter if isinstance(inter, int) and not isinstance(inter, bool) else None
+    hidden = fields.soft("hidden_size")
+    vocab = fields.soft("vocab_size")
+    heads = fields.soft("num_attention_heads")
+    inter = fields.soft("intermediate_size")
     activation = str(fields.get("hidden_act", "hidden_activation") or "")
     ungated = kind in ("gpt2", "opt", "bloom", "gpt_neox", "gptj", "phi", "falcon", "starcoder2")
     if not (hidden and vocab and heads) or ungated or not activation:
@@ -92,9 +91,9 @@ def _is_counted(cache: Cache) -> bool:
 def _attention(cache: Cache, hidden: int, heads: int, fields: Fields, gated: bool) -> int:
     """Parameters of one layer's projections; `gated` queries bring a gate of their size."""
     if isinstance(cache, Latent):
-        nope = fields.maybe("qk_nope_head_dim", least=0) or 0
-        v_dim = fields.maybe("v_head_dim", least=0) or 0
-        query = fields.maybe("q_lora_rank")
+        nope = fields.soft("qk_nope_head_dim") or 0
+        v_dim = fields.soft("v_head_dim") or 0
+        query = fields.soft("q_lora_rank")
         q_dim = heads * (nope + cache.rope)
         queries = hidden * query + query * q_dim if query else hidden * q_dim
         return (
@@ -105,8 +104,8 @@ def _attention(cache: Cache, hidden: int, heads: int, fields: Fields, gated: boo
         )
     if isinstance(cache, State):
         # Gated delta: queries, keys, values and a gate in, values out, and two scalars a head.
-        many = fields.whole("linear_num_value_heads")
-        values = many * fields.whole("linear_value_head_dim")
+        many = fields.soft("linear_num_value_heads") or 0
+        values = many * (fields.soft("linear_value_head_dim") or 0)
         return (
             hidden * (cache.channels + 2 * values + 2 * many) + (cache.columns + 1) * cache.channels
         )
@@ -120,22 +119,22 @@ def _attention(cache: Cache, hidden: int, heads: int, fields: Fields, gated: boo
 def _with_mlp(
     fields: Fields, layers: int, hidden: int, inter: int | None, rest: int
 ) -> tuple[int, int, Experts | None, str] | None:
-    count = fields.maybe("n_routed_experts", "num_experts", "num_local_experts")
+    count = fields.soft("n_routed_experts", "num_experts", "num_local_experts")
     if not count:
         if inter is None:
             return None
         total = rest + layers * 3 * hidden * inter
         return total, total, None, ""
-    active = fields.maybe("num_experts_per_tok", "top_k_experts", "num_experts_per_token")
-    width = fields.maybe("moe_intermediate_size") or inter
+    active = fields.soft("num_experts_per_tok", "top_k_experts", "num_experts_per_token")
+    width = fields.soft("moe_intermediate_size") or inter
     if active is None or width is None:
         return None
     listed = fields.get("moe_layer_freq")
-    dense = fields.maybe("first_k_dense_replace", least=0) or 0
+    dense = fields.soft("first_k_dense_replace") or 0
     if isinstance(listed, list):
         dense = sum(1 for item in listed if not item)
-    shared = fields.maybe("n_shared_experts", "num_shared_experts", least=0) or 0
-    shared_width = fields.maybe("shared_expert_intermediate_size", least=0) or shared * width
+    shared = fields.soft("n_shared_experts", "num_shared_experts") or 0
+    shared_width = fields.soft("shared_expert_intermediate_size") or shared * width
     if fields.get("enable_moe_block") and inter is not None:
         shared_width = inter  # Gemma 4: a dense MLP beside the experts
     sparse = layers - dense

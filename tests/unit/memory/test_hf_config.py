@@ -15,7 +15,7 @@ from kvtui.memory.hf_config import ConfigError, from_config, read_config
 from kvtui.memory.model import Attention, Latent, Shared, State
 from kvtui.text import GIB, MIB
 
-from .conftest import KV
+from .conftest import KV, facts
 
 CONFIGS = sorted((KV / "configs").glob("*.json"))
 
@@ -405,3 +405,26 @@ def test_scales_for_an_fp8_cache_are_noted():
     model = from_config(raw)
     assert model.weights_dtype == "fp8"
     assert "--kv-dtype fp8" in model.note
+
+
+@pytest.mark.parametrize("row", facts("families.json"), ids=lambda row: row["name"])
+def test_a_family_is_read_by_its_own_fields(row):
+    if "refused" in row:
+        with pytest.raises(ConfigError, match=row["refused"]):
+            from_config(row["config"])
+        return
+    model = from_config(row["config"])
+    states = sum(
+        layers * kv.state_bytes(cache, model)
+        for cache, layers in model.groups
+        if isinstance(cache, State)
+    )
+    total = kv.bytes_per_sequence(model, "bf16", "bf16", 32768)
+    assert states == row["state_bytes"]
+    assert (total - states) / MIB == pytest.approx(row["kv_mib"], rel=1e-6)
+
+
+def test_layers_that_share_caches_in_an_unknown_way_are_refused():
+    (row,) = [row for row in facts("families.json") if row["name"] == "hunyuan-a13b"]
+    with pytest.raises(ConfigError, match="use_cla"):
+        from_config(row["config"] | {"use_cla": True})
