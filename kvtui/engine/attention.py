@@ -117,7 +117,7 @@ class Attention:
         slot.keys[i, :, at] = turned[c.n_heads :]
         slot.values[i, :, at] = heads[self._turned :]
         q: Floats = turned[: c.n_heads].reshape(c.kv_heads, c.group, c.head_dim) * self._scale
-        scores: Floats = q @ slot.keys[i, :, : at + 1].transpose(0, 2, 1)
+        scores = _scores(slot.keys[i, :, : at + 1], q)
         attended: Floats = _softmax(scores) @ slot.values[i, :, : at + 1]
         return attended.reshape(-1)
 
@@ -150,7 +150,7 @@ class Attention:
         q = turned[:, : c.n_heads].reshape(-1, c.kv_heads, c.group, c.head_dim)
         scaled: Floats = q * self._scale
         longest = places.mask.shape[-1]
-        scores: Floats = scaled @ keys[:, :, :longest].transpose(0, 1, 3, 2)
+        scores = _scores(keys[:, :, :longest], scaled)
         scores += places.mask
         attended: Floats = _softmax(scores) @ values[:, :, :longest]
         return attended.reshape(len(qkv), -1)
@@ -188,6 +188,15 @@ class Attention:
             mixed = _softmax(scores) @ v[:, :seen]
             out[begin:end] = mixed.reshape((*grid.shape[:3], dim)).transpose(2, 0, 1, 3)
         return out.reshape(count, -1)
+
+
+def _scores(keys: Floats, queries: Floats) -> Floats:
+    """Queries (…, G, D) against keys (…, n, D): (…, G, n).
+
+    With the keys on the left BLAS takes half the time that it takes for the product as written.
+    """
+    products = keys @ np.swapaxes(queries, -1, -2)
+    return np.ascontiguousarray(np.swapaxes(products, -1, -2))
 
 
 def _softmax(scores: Floats) -> Floats:
