@@ -94,6 +94,8 @@ class Conductor:
         else:
             label = one_line(endpoint.base_url.split("://", 1)[-1], 60)
             key = f"key from {endpoint.key_from}" if endpoint.key_from else "no key sent"
+            if endpoint.key_wanted_from:
+                key = f"no key in {one_line(endpoint.key_wanted_from, 40)}"
         self.endpoint = EndpointView(
             label=label,
             model=one_line(self.model, 60),

@@ -17,6 +17,8 @@ from kvtui.text import one_line
 from kvtui.ui.state import BarPart, MemoryState, Rung, VariantRow
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kvtui.config import OwnCard
     from kvtui.engine.child import EngineGeometry
     from kvtui.ui.ports import PreparedLike
@@ -48,6 +50,9 @@ class MemoryView:
         self.own: Model | None = None
         """The embedded engine's own model; None for other endpoints."""
         self.as_if = True
+        self.named = False
+        """The user named the catalogue model: no match takes its place."""
+        self.server_context: int | None = None
         self.matched = ""
         """How the endpoint's model was recognised; empty where it was not."""
         self.weights_dtype: str | None = None
@@ -75,8 +80,33 @@ class MemoryView:
         Raises:
             PlanError: no such model.
         """
-        self.catalogue_model = catalogue.find(name)
+        self._take(catalogue.find(name))
+
+    def read_config(self, path: Path) -> None:
+        """Take the model that a Hugging Face ``config.json`` describes.
+
+        Raises:
+            PlanError: it cannot be read, or is of no known architecture.
+        """
+        from kvtui.memory.hf_config import read_config
+
+        self._take(read_config(path))
+
+    def read_gguf(self, path: Path) -> None:
+        """Take the model of a GGUF file's header.
+
+        Raises:
+            PlanError: it cannot be read, or is no GGUF file.
+        """
+        from kvtui.memory.gguf_header import read_gguf
+
+        self._take(read_gguf(path))
+
+    def _take(self, model: Model) -> None:
+        """The model that the user named: whatever the endpoint says, it stays."""
+        self.catalogue_model = model
         self.weights_dtype = None
+        self.named = True
         self.as_if = True
         self._still = None
 
@@ -94,15 +124,17 @@ class MemoryView:
     def introduce(self, prepared: PreparedLike) -> None:
         """Take over the model that answers: the engine's own geometry, or a catalogue match."""
         geometry = prepared.engine_geometry
+        self.server_context = prepared.context
+        self.set_own(
+            None if geometry is None else own_model(geometry, prepared.model or "embedded")
+        )
         if geometry is not None:
-            self.set_own(own_model(geometry, prepared.model or "embedded"))
             return
-        self.set_own(None)
-        architecture = prepared.endpoint.architecture
-        if architecture:
-            self.catalogue_model = catalogue.find(architecture)
-            self.matched, self.as_if = f"set to {architecture}", False
-            self._still = None
+        if self.named:
+            self.as_if = False  # the user says that this is what the endpoint serves
+        elif prepared.endpoint.architecture:
+            self.catalogue_model = catalogue.find(prepared.endpoint.architecture)
+            self.matched, self.as_if = "as the profile says", False
         elif prepared.model:
             self.recognise(prepared.model)
 
@@ -201,6 +233,8 @@ class MemoryView:
             return self.context
         if self.shows_own and self.own is not None and self.own.max_context:
             return self.own.max_context
+        if not self.as_if and self.server_context:
+            return self.server_context
         return DEFAULT_CONTEXT
 
     def _answer(self) -> MemoryState:
@@ -314,18 +348,8 @@ def own_model(geometry: EngineGeometry, name: str) -> Model:
 
 def own_cards(listed: Mapping[str, OwnCard]) -> list[cards.Card]:
     """The cards of the user's configuration file."""
-    gib = 1 << 30
     return [
-        cards.Card(
-            id=one_line(name, 40),
-            name=one_line(name, 40),
-            memory_bytes=round(card.memory_gib * gib),
-            usable_total_bytes=None if card.usable_gib is None else round(card.usable_gib * gib),
-            bandwidth_bytes_per_s=None
-            if card.bandwidth_gb_per_s is None
-            else round(card.bandwidth_gb_per_s * 1e9),
-            source="your configuration",
-        )
+        cards.own(one_line(name, 40), card.memory_gib, card.usable_gib, card.bandwidth_gb_per_s)
         for name, card in listed.items()
     ]
 

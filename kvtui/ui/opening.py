@@ -17,15 +17,17 @@ from kvtui.ui.state import PromptForm
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from concurrent.futures import Future
+    from pathlib import Path
 
-    from kvtui.bench.session import RunOptions
     from kvtui.config import Defaults, Settings
-    from kvtui.stream.request import Request, Timeouts
+    from kvtui.stream.request import Request
     from kvtui.ui.app import KvtuiApp
     from kvtui.ui.memory import MemoryView
     from kvtui.ui.ports import PreparedLike
 
 DEFAULT_PROMPT = "Explain what a KV cache is."
+PROMPT_LIMIT = 1 << 20
+"""Bytes of a prompt that are read from a file."""
 
 
 def initial_form(options: Mapping[str, Any], defaults: Defaults) -> PromptForm:
@@ -46,6 +48,7 @@ def build_request(options: Mapping[str, Any]) -> Callable[[PreparedLike, str, Pr
     """How a form becomes a request: the form's fields, and the options that it does not show."""
 
     def build(prepared: PreparedLike, model: str, form: PromptForm) -> Request:
+        from kvtui.bench.session import timeouts_from_flags
         from kvtui.stream.request import Request
 
         endpoint = prepared.endpoint
@@ -54,6 +57,7 @@ def build_request(options: Mapping[str, Any]) -> Callable[[PreparedLike, str, Pr
             model=model,
             prompt=form.prompt,
             system=form.system or None,
+            messages=options.get("messages"),
             max_tokens=form.max_tokens,
             temperature=form.temperature,
             top_p=options.get("top_p"),
@@ -61,7 +65,7 @@ def build_request(options: Mapping[str, Any]) -> Callable[[PreparedLike, str, Pr
             stop=tuple(options.get("stop") or ()),
             kv_cache=form.kv_cache if endpoint.embedded else None,
             extra_body=options.get("extra_body") or {},
-            timeouts=timeouts(options),
+            timeouts=timeouts_from_flags(options),
         )
 
     return build
@@ -71,15 +75,18 @@ def open_all(app: KvtuiApp) -> None:
     """Load everything behind the screen, in a thread; what is found arrives as messages."""
     main = app.main
     settings, problem = read_settings()
+    problems = [problem] if problem else []
+    problems += read_files(app.options)
     app.conductor = Conductor(
         build=build_request(app.options), form=initial_form(app.options, settings.defaults)
     )
     main.post_message(ConductorReady(app.conductor))
-    view, problems = load_memory(app.options, settings)
-    main.post_message(MemoryReady(view, [problem, *problems] if problem else problems))
+    view, wrong = load_memory(app.options, settings)
+    main.post_message(MemoryReady(view, [*problems, *wrong]))
     from kvtui.bench.session import Session
 
-    session = Session(run_options(app.options, settings))
+    threads = app.options.get("threads") or settings.defaults.threads
+    session = Session({**app.options, "settings": settings, "threads": threads})
     main.post_message(SessionReady(session))
     session.warm()
     session.prepare().add_done_callback(lambda done: _prepared(app, done))
@@ -96,6 +103,55 @@ def _prepared(app: KvtuiApp, done: Future[Any]) -> None:
         app.main.post_message(OpeningFailed(str(error) or type(error).__name__))
 
 
+def read_files(options: dict[str, Any]) -> list[str]:
+    """Put the prompt and the messages of the files that options name into the options.
+
+    Returns:
+        A sentence for each file that cannot be used; the screen opens without it.
+    """
+    problems = []
+    if options.get("prompt_file") and not options.get("prompt"):
+        try:
+            options["prompt"] = _text(options["prompt_file"])
+        except ValueError as error:
+            problems.append(str(error))
+    if options.get("messages_file"):
+        try:
+            options["messages"] = _messages(options["messages_file"])
+        except ValueError as error:
+            problems.append(str(error))
+    return problems
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(PROMPT_LIMIT + 1)
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror or error}.") from None
+    if len(data) > PROMPT_LIMIT:
+        raise ValueError(f"{path} is larger than {PROMPT_LIMIT:,} bytes.")
+    text = data.decode("utf-8", "replace").strip()
+    if not text:
+        raise ValueError(f"{path} is empty: there is nothing to ask.")
+    return text
+
+
+def _messages(path: Path) -> tuple[Mapping[str, Any], ...]:
+    import json
+
+    try:
+        table = json.loads(_text(path))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path} is not valid JSON: {error}.") from None
+    listed = table.get("messages") if isinstance(table, dict) else table
+    if not isinstance(listed, list) or not all(
+        isinstance(message, dict) and isinstance(message.get("role"), str) for message in listed
+    ):
+        raise ValueError(f"{path} holds no list of messages with a role each.")
+    return tuple(listed)
+
+
 def read_settings() -> tuple[Settings, str]:
     """The configuration file; one that cannot be used gives the defaults and a sentence."""
     from kvtui.config import ConfigError, Settings, config_path, load_settings
@@ -105,37 +161,6 @@ def read_settings() -> tuple[Settings, str]:
         return load_settings(path), ""
     except ConfigError as error:
         return Settings(path), f"{error} The defaults are used."
-
-
-def run_options(options: Mapping[str, Any], settings: Settings) -> RunOptions:
-    """Which endpoint the session talks to."""
-    from kvtui.bench.session import RunOptions
-
-    return RunOptions(
-        base_url=options.get("base_url"),
-        model=options.get("model"),
-        api_key_env=options.get("api_key_env"),
-        profile=options.get("profile"),
-        headers=dict(options.get("headers") or ()),
-        threads=options.get("threads") or settings.defaults.threads,
-        settings=settings,
-        timeouts=timeouts(options),
-    )
-
-
-def timeouts(options: Mapping[str, Any]) -> Timeouts:
-    """The timeouts that the options name; the others keep their defaults."""
-    from kvtui.stream.request import Timeouts
-
-    names = {
-        "connect": "timeout_connect",
-        "headers": "timeout_headers",
-        "first_token": "timeout_first_token",
-        "idle": "timeout_idle",
-        "total": "timeout",
-    }
-    given = {field: options[name] for field, name in names.items() if options.get(name)}
-    return Timeouts(**given)
 
 
 def load_memory(options: Mapping[str, Any], settings: Settings) -> tuple[MemoryView, list[str]]:
@@ -148,6 +173,8 @@ def load_memory(options: Mapping[str, Any], settings: Settings) -> tuple[MemoryV
     choices: list[tuple[Any, Callable[[Any], None]]] = [
         (options.get("gpu") or defaults.gpu, view.choose_card),
         (options.get("arch") or defaults.arch, view.choose_model),
+        (options.get("config_json"), view.read_config),
+        (options.get("gguf"), view.read_gguf),
         (options.get("kv_dtype") or defaults.kv_dtype, view.choose_precision),
     ]
     for value, choose in choices:

@@ -72,6 +72,7 @@ class Prepared:
     notes: tuple[str, ...] = ()
     verdict: Verdict | None = None
     evidence: Evidence | None = None
+    context: int | None = None
 
 
 EMBEDDED = Prepared(

@@ -14,6 +14,8 @@ from kvtui.ui.widgets.lines import LinesWidget
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from textual import events
+
     from kvtui.ui.rows import Row
     from kvtui.ui.state import ErrorsState, MemoryState, PromptForm, StreamState
 
@@ -42,6 +44,12 @@ class TitledLines(LinesWidget):
     """A pane of rows with a title in its border."""
 
     _titled: tuple[str, int] | None = None
+    number = 0
+
+    async def on_click(self, event: events.Click) -> None:
+        """A double click zooms, as the digit does."""
+        if event.chain == 2:
+            await self.run_action(f"screen.zoom({self.number})")
 
     def set_title(self, number: int, name: str, right_side: str) -> None:
         """Set the border's title where it differs from the one shown."""
@@ -100,6 +108,8 @@ class PromptBar(LinesWidget):
 class MemoryPane(TitledLines):
     """Pane 2."""
 
+    number = 2
+
     state: var[MemoryState | None] = var(None, init=False)
 
     def watch_state(self) -> None:
@@ -134,6 +144,8 @@ class MemoryPane(TitledLines):
 
 class ErrorsPane(TitledLines):
     """Pane 3."""
+
+    number = 3
 
     state: var[ErrorsState | None] = var(None, init=False)
 

@@ -1,0 +1,113 @@
+"""What the command line presets, and what is said of options that cannot be used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from fakes import REMOTE, SETTINGS, make_app
+from test_screen import ready, shown
+
+from kvtui.config import Defaults, Settings
+from kvtui.ui.form import FormError, parse_form
+from kvtui.ui.opening import initial_form, load_memory, read_files, read_settings
+from kvtui.ui.state import PromptForm
+
+
+def test_flags_come_before_the_file_before_the_defaults() -> None:
+    defaults = Defaults(prompt="from the file", max_tokens=99, temperature=0.2)
+    form = initial_form({"prompt": "from the flag", "repeat": 3}, defaults)
+    assert (form.prompt, form.max_tokens, form.temperature, form.repeats) == (
+        "from the flag", 99, 0.2, 3,
+    )  # fmt: skip
+    assert initial_form({"temperature": 0.0}, defaults).temperature == 0.0
+    assert initial_form({}, Defaults()).prompt
+
+
+def test_a_prompt_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "prompt.txt"
+    path.write_text("  What is a page table?\n", encoding="utf-8")
+    options = {"prompt_file": path}
+    assert read_files(options) == []
+    assert options["prompt"] == "What is a page table?"
+
+
+@pytest.mark.parametrize("content", [b"", b"   \n", b"x" * ((1 << 20) + 1)])
+def test_a_prompt_file_that_cannot_be_used_is_a_sentence(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "prompt.txt"
+    path.write_bytes(content)
+    (problem,) = read_files({"prompt_file": path})
+    assert str(path) in problem
+    assert problem.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("content", "good"),
+    [
+        ([{"role": "user", "content": "hi"}], True),
+        ({"messages": [{"role": "user", "content": "hi"}]}, True),
+        ([{"content": "hi"}], False),
+        ("hi", False),
+        ({}, False),
+    ],
+)
+def test_messages_are_a_list_of_roles(tmp_path: Path, content: object, good: bool) -> None:
+    path = tmp_path / "messages.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    options = {"messages_file": path}
+    problems = read_files(options)
+    assert bool(problems) is not good
+    assert ("messages" in options) is good
+
+
+def test_a_broken_settings_file_gives_the_defaults_and_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text("[defaults]\ngpuu = 3\n", encoding="utf-8")
+    monkeypatch.setenv("KVTUI_CONFIG", str(path))
+    settings, problem = read_settings()
+    assert settings == Settings(path)
+    assert "gpuu" in problem
+    assert str(path) in problem
+
+
+def test_a_model_file_that_is_none_is_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "model.gguf"
+    path.write_bytes(b"not a model")
+    view, problems = load_memory({"gguf": path, "config_json": path}, SETTINGS)
+    assert len(problems) == 2
+    assert view.state().ready
+
+
+async def test_the_users_model_stays_whatever_the_endpoint_serves() -> None:
+    app = make_app(prepared=REMOTE, arch="Qwen3-8B", context=4096, concurrency=2)
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = await ready(pilot)
+        state = main.memory_pane.state
+        assert (state.model, state.context, state.users) == ("Qwen3-8B", 4096, 2)
+        assert "as if" not in shown(main.memory_pane)
+
+
+FIELDS = {"prompt": "p", "system": "", "max_tokens": "8", "temperature": "", "repeats": "1"}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("max_tokens", "0"), ("max_tokens", "1.5"), ("max_tokens", "²"), ("max_tokens", "9" * 30),
+        ("temperature", "hot"), ("temperature", "nan"), ("temperature", "2.1"),
+        ("repeats", "-1"), ("repeats", "10001"),
+    ],
+)  # fmt: skip
+def test_a_wrong_field_is_named_and_the_others_are_kept(field: str, value: str) -> None:
+    with pytest.raises(FormError) as caught:
+        parse_form(PromptForm(), **{**FIELDS, field: value})
+    assert caught.value.kept.prompt == "p"
+    assert str(caught.value).startswith(field.replace("_", " "))
+
+
+def test_empty_numbers_are_the_servers() -> None:
+    form = parse_form(PromptForm(), **{**FIELDS, "max_tokens": "", "repeats": ""})
+    assert (form.max_tokens, form.temperature, form.repeats) == (None, None, 1)
