@@ -1,0 +1,137 @@
+"""The real thing without a terminal: the screen, its session and the embedded engine's process."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+import time
+import urllib.request
+from typing import Any
+
+import pytest
+from test_screen import ready, shown, until
+
+from kvtui.ui.app import KvtuiApp
+
+pytestmark = pytest.mark.timeout(120)
+
+READY_S = 60.0
+
+
+async def start(pilot: Any) -> Any:
+    main = pilot.app.main
+    await until(
+        pilot,
+        lambda: main.conductor is not None and main.conductor.endpoint.ready,
+        seconds=READY_S,
+    )
+    return await ready(pilot)
+
+
+def gauge(main: Any, name: str) -> int:
+    """A figure of the engine's own /metrics."""
+    url = main.conductor.prepared.endpoint.base_url.removesuffix("/v1") + "/metrics"
+    with urllib.request.urlopen(url, timeout=10) as answer:  # loopback
+        text = answer.read().decode()
+    found = re.search(rf"^{re.escape(name)}(?:{{[^}}]*}})? ([\d.e+]+)$", text, re.MULTILINE)
+    assert found, text
+    return round(float(found[1]))
+
+
+async def test_in_use_is_what_the_engine_holds_to_one_token() -> None:
+    app = KvtuiApp({"max_tokens": 400, "prompt": "What does a KV cache hold?"})
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = await start(pilot)
+        loop = asyncio.get_running_loop()
+        per_token = main.conductor.prepared.engine_geometry.kv_bytes_per_token
+        assert main.memory_pane.state.bytes_per_token == per_token
+        await pilot.press("enter")
+        await until(pilot, lambda: main.live_tokens > 20, seconds=30)
+        for _ in range(3):
+            before = await loop.run_in_executor(None, gauge, main, "kvtui:kv_cache_tokens_in_use")
+            main.conductor._measured = -math.inf  # this frame measures, whatever the time
+            main.tick()
+            shown_now = main.memory_pane.state
+            after = await loop.run_in_executor(None, gauge, main, "kvtui:kv_cache_tokens_in_use")
+            # The engine goes on between the looks: the pane's figure lies between them.
+            assert before - 1 <= shown_now.live_tokens <= after + 1
+            assert shown_now.used_bytes == shown_now.live_tokens * per_token
+        await pilot.press("escape")
+        await until(pilot, lambda: not main.conductor.running)
+
+
+async def test_escape_stops_within_100_ms() -> None:
+    app = KvtuiApp({"max_tokens": 400})
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = await start(pilot)
+        took = []
+        for _ in range(4):
+            await pilot.press("enter")
+            await until(pilot, lambda: bool(main.conductor.stream.snapshot.tokens), seconds=30)
+            run = main.conductor._run
+            assert run is not None
+            begun = time.perf_counter()
+            await main.action_back()  # what the key runs once it has reached the app
+            while not run.done.is_set():  # noqa: ASYNC110 - a thread sets it
+                await asyncio.sleep(0.001)
+            took.append(time.perf_counter() - begun)
+            await until(pilot, lambda: not main.conductor.running)
+            assert main.header.phase == "stopped"
+        assert sorted(took)[1] < 0.1, took
+
+
+async def test_a_run_has_text_figures_and_an_outcome() -> None:
+    app = KvtuiApp({"max_tokens": 24, "repeat": 2})
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = await start(pilot)
+        await pilot.press("enter")
+        await until(
+            pilot,
+            lambda: main.conductor.errors.requests == 2 and not main.conductor.running,
+            seconds=60,
+        )
+        figures = shown(main.stream.figures)
+        assert re.search(r"TTFT +[\d.]+ m?s", figures)
+        assert re.search(r"tokens +\d+ / 24", figures)
+        assert "usage" in figures
+        assert main.stream.text.history.text()
+        assert main.conductor.errors.failed == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "word"),
+    [
+        ("demo-auth", "AUTH"),
+        ("demo-network", "NETWORK"),
+        ("demo-parameter", "PARAMETER"),
+        ("demo-filter", "FILTER"),
+        ("demo-ratelimit", "RATE/QUOTA"),
+        ("demo-server", "SERVER"),
+        ("demo-truncated", "TRUNCATED"),
+    ],
+)
+async def test_each_demo_shows_its_class(model: str, word: str) -> None:
+    app = KvtuiApp({"model": model})
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = await start(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: main.conductor.errors.requests == 1, seconds=30)
+        await pilot.pause()
+        text = shown(main.errors)
+        assert word in text
+        assert main.conductor.errors.latest.verdict.message
+
+
+async def test_nothing_listens_there() -> None:
+    app = KvtuiApp({"base_url": "http://127.0.0.1:9/v1"})
+    async with app.run_test(size=(80, 24)) as pilot:
+        main = app.main
+        await until(
+            pilot,
+            lambda: main.conductor is not None and main.conductor.prepared is not None,
+            seconds=READY_S,
+        )
+        await pilot.pause()
+        assert "NETWORK" in shown(main.errors)
+        assert "failed" in shown(main.errors) or main.conductor.errors.failed == 1
