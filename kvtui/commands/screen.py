@@ -58,9 +58,7 @@ def _stdin_from_terminal() -> None:
 
 def _require_terminal() -> None:
     if os.environ.get("TERM") == "dumb":
-        raise BadInput(
-            "TERM=dumb cannot show a screen; `kvtui run` prints the same figures."
-        )
+        raise BadInput("TERM=dumb cannot show a screen; `kvtui run` prints the same figures.")
     # Textual draws on stderr, so that is what must be a terminal.
     if sys.__stderr__ is None or not sys.__stderr__.isatty():
         raise BadInput(

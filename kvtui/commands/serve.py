@@ -61,9 +61,7 @@ def serve(
     if api_key_env is not None:
         api_key = os.environ.get(api_key_env)
         if not api_key:
-            raise BadInput(
-                f"--api-key-env names {api_key_env}, which is not set: export it first."
-            )
+            raise BadInput(f"--api-key-env names {api_key_env}, which is not set: export it first.")
     from kvtui.engine.server import main
 
     sys.exit(

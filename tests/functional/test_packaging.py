@@ -90,7 +90,15 @@ def test_the_installed_wheel_streams_from_the_embedded_engine(installed: Path) -
     where = run_installed(installed, "-c", "import kvtui; print(kvtui.__file__)")
     assert where.stdout.startswith(str(installed)), where
     ran = run_installed(
-        installed, "-m", "kvtui", "run", "--json", "--max-tokens", "8", "--prompt", "What is a cache?"
+        installed,
+        "-m",
+        "kvtui",
+        "run",
+        "--json",
+        "--max-tokens",
+        "8",
+        "--prompt",
+        "What is a cache?",
     )
     assert ran.returncode == 0, ran.stderr
     document: dict[str, Any] = json.loads(ran.stdout)
