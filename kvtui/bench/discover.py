@@ -16,7 +16,14 @@ from kvtui.failure import Evidence, ExceptionFact, classify
 from kvtui.failure.evidence import Phase
 from kvtui.stream.client import Clients
 from kvtui.stream.gather import Redactor, cannot_be_sent, key_facts, urlsplit_or_none
-from kvtui.stream.models import ModelList, clean_base_url, find_base_url, list_models, wrong_path
+from kvtui.stream.models import (
+    ModelList,
+    NoModelListError,
+    clean_base_url,
+    find_base_url,
+    list_models,
+    wrong_path,
+)
 from kvtui.stream.proxy import Proxy, ProxySettingError, proxy_for
 from kvtui.stream.quirks import Quirks, recognise
 from kvtui.stream.request import Timeouts
@@ -50,7 +57,10 @@ async def discover(
             return _failed(endpoint, again.evidence, notes), quirks
     known = recognise(listed.owners, listed.server)
     quirks = Quirks(
-        continuous_usage=known.continuous_usage, llamacpp=known.llamacpp, base_url=quirks.base_url
+        continuous_usage=known.continuous_usage,
+        llamacpp=known.llamacpp,
+        base_url=quirks.base_url,
+        contexts=listed.contexts,
     )
     if len(listed.ids) == 1:
         model = listed.ids[0]
@@ -114,10 +124,12 @@ async def _list(
         raise _NotListedError(
             _evidence(endpoint, redactor, base_url, proxy, error, "connect")
         ) from error
-    except ValueError as error:
-        # A web page where a list was due, or a key that HTTP cannot carry.
+    except NoModelListError as error:  # a web page, a portal, another API
+        evidence = _evidence(endpoint, redactor, base_url, proxy, error, "done")
+        raise _NotListedError(evidence, wrong_path=True) from error
+    except ValueError as error:  # a key that HTTP cannot carry
         evidence = _evidence(endpoint, redactor, base_url, proxy, error, "connect")
-        raise _NotListedError(evidence, "no model list" in str(error)) from error
+        raise _NotListedError(evidence) from error
 
 
 def _evidence(
@@ -129,8 +141,9 @@ def _evidence(
     phase: Phase,
     waited: float | None = None,
 ) -> Evidence:
-    response = error.response if isinstance(error, APIStatusError) else None
-    chain = redactor.chain(error)
+    page = isinstance(error, NoModelListError)
+    response = error.response if isinstance(error, APIStatusError | NoModelListError) else None
+    chain = () if page else redactor.chain(error)  # the answer itself says more
     if waited is not None:
         chain = (ExceptionFact("ReadTimeout", f"no model list within {waited:.0f} s"), *chain)
     return Evidence(
@@ -145,6 +158,7 @@ def _evidence(
         headers=redactor.headers(response.headers) if response is not None else {},
         body=redactor.body(response.text) if response is not None else None,
         exceptions=chain,
+        streamed=not page,
         waiting_for="headers" if waited is not None else None,
         waited_s=waited,
         base_url=redactor.text(endpoint.base_url),

@@ -18,13 +18,14 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kvtui.bench.remembered import recall, remember
 from kvtui.config import Endpoint, Settings, load_settings, resolve_endpoint
 from kvtui.failure import Evidence, Verdict
 from kvtui.measure.figures import RunFigures, Snapshot
 from kvtui.measure.meter import Meter, Piece
 from kvtui.measure.rate import Sample
 from kvtui.stream.lag import LagWatch
-from kvtui.stream.quirks import Quirks
+from kvtui.stream.quirks import Quirks, refused, with_refusals
 from kvtui.stream.request import Request, Timeouts, with_prefix
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class RunOptions:
     settings: Settings | None = None
     """The configuration file's content; None: it is read."""
     timeouts: Timeouts = field(default_factory=Timeouts)
+    remember: bool = False
+    """Keep what an endpoint refused in ``state.toml``, and heed it from the first request on."""
 
     @classmethod
     def from_flags(cls, flags: Mapping[str, Any]) -> RunOptions:
@@ -67,6 +70,7 @@ class RunOptions:
             max_num_seqs=flags.get("max_num_seqs") or 4,
             settings=flags.get("settings"),
             timeouts=timeouts_from_flags(flags),
+            remember=bool(flags.get("remember")),
         )
 
 
@@ -103,7 +107,11 @@ class Prepared:
 class Run:
     """One request under way; every method may be called from any thread."""
 
-    def __init__(self, meter: Meter, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, meter: Meter, loop: asyncio.AbstractEventLoop, request: Request) -> None:
+        self.request = request
+        """What is asked, a repeat's prefix included."""
+        self.quirks = Quirks()
+        """How it was asked in the end, when it is done."""
         self._meter = meter
         self._loop = loop
         self._exchange: Exchange | None = None
@@ -219,7 +227,7 @@ class Session:
             lag=self._lag.between,
             keep_pieces=keep_pieces,
         )
-        run = Run(meter, self._loop)
+        run = Run(meter, self._loop, request)
         self._submit(self._run(run, request))
         return run
 
@@ -323,13 +331,18 @@ class Session:
         if endpoint.embedded:
             return await self._prepare_embedded(endpoint)
         if endpoint.model:
-            return Prepared(endpoint, endpoint.model)
-        from kvtui.bench.discover import discover
+            prepared, quirks = Prepared(endpoint, endpoint.model), Quirks()
+        else:
+            from kvtui.bench.discover import discover
 
-        assert self._clients is not None
-        prepared, quirks = await discover(self._clients, endpoint, options.timeouts)
+            assert self._clients is not None
+            prepared, quirks = await discover(self._clients, endpoint, options.timeouts)
+        note = ""
+        if options.remember:
+            known = await asyncio.to_thread(recall, endpoint)
+            quirks, note = with_refusals(quirks, known)
         self._quirks[endpoint.base_url] = quirks
-        return prepared
+        return replace(prepared, notes=(*prepared.notes, note)) if note else prepared
 
     async def _prepare_embedded(self, endpoint: Endpoint) -> Prepared:
         from kvtui.engine.child import EngineChild
@@ -350,7 +363,10 @@ class Session:
                 evidence = Evidence(phase="settings", embedded=True, model=named or "")
                 return Prepared(endpoint, named, verdict=verdict, evidence=evidence)
         child = self._child
-        self._quirks[child.base_url] = Quirks(continuous_usage=True)
+        self._quirks[child.base_url] = Quirks(
+            continuous_usage=True,
+            contexts=MappingProxyType({child.model_id: child.geometry.context}),
+        )
         return Prepared(
             replace(endpoint, base_url=child.base_url),
             named if demo else child.model_id,
@@ -393,7 +409,9 @@ class Session:
         finally:
             self._leave(run)
             run.done.set()
-        self._quirks[key] = exchange.quirks
+        self._quirks[key] = run.quirks = exchange.quirks
+        if self._options.remember and (names := refused(quirks, exchange.quirks)):
+            await asyncio.to_thread(remember, request.endpoint, names)
         if figures.completion_tokens and figures.chunks and not figures.partial:
             self._per_chunk[key, request.model] = figures.completion_tokens / figures.chunks
         run.notes = tuple(exchange.notes)

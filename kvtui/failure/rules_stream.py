@@ -7,8 +7,10 @@ from kvtui.failure.finish import by_finish_reason
 
 
 def nothing_came(case: Case) -> str | None:
-    """A good status and not one data event."""
-    return None if case.answered else "network.empty_stream"
+    """A good status and not one data event; where a list was asked for, not from the API."""
+    if case.answered:
+        return None
+    return "parameter.base_url_path" if case.evidence.method == "GET" else "network.empty_stream"
 
 
 def refusal(case: Case) -> str | None:

@@ -337,6 +337,7 @@ class Exchange:
             text_chunks=decoder.text_chunks,
             content_tail=self._redactor.text(decoder.content_tail),
             filter_categories=tuple(dict.fromkeys(decoder.filter_categories)),
+            context_length=self.quirks.contexts.get(request.model),
         )
 
     def _timeout_fact(self, watch: Watchdog) -> ExceptionFact:

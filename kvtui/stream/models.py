@@ -33,6 +33,14 @@ class ModelList:
     """Tokens one sequence may have, where the list says so."""
 
 
+class NoModelListError(ValueError):
+    """An answer that is no model list; ``response`` is what came instead."""
+
+    def __init__(self, sentence: str, response: httpx2.Response) -> None:
+        super().__init__(sentence)
+        self.response = response
+
+
 def clean_base_url(base_url: str) -> tuple[str, str | None]:
     """A base URL without a pasted endpoint path; the sentence that says so where one was cut."""
     url = base_url.strip().rstrip("/")
@@ -58,7 +66,8 @@ async def list_models(clients: Clients, endpoint: Endpoint, base_url: str) -> Mo
     """Ask the server which models it serves.
 
     Raises:
-        openai.OpenAIError, httpx2.HTTPError, ValueError: It did not answer with a list.
+        openai.OpenAIError, httpx2.HTTPError: It did not answer, or with an error.
+        NoModelListError: It answered with something else.
     """
     token = current_flight.set(Flight(proxy_for(base_url)))
     try:
@@ -69,7 +78,9 @@ async def list_models(clients: Clients, endpoint: Endpoint, base_url: str) -> Mo
         current_flight.reset(token)
     listed = parse_models(response.text, response.headers.get("server"))
     if listed is None:
-        raise ValueError(f"GET {base_url}/models answered with something that is no model list")
+        raise NoModelListError(
+            f"GET {base_url}/models answered with something that is no model list", response
+        )
     return listed
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,37 @@ class Quirks:
     llamacpp: bool = False
     base_url: str | None = None
     """The base URL that answers, where the one given does not."""
+    contexts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    """Model -> tokens that one sequence may have, where the server says so."""
+
+
+REFUSALS: Mapping[str, tuple[bool, str]] = MappingProxyType(
+    {
+        "stream_options": (False, "stream_options is left out"),
+        "continuous_usage": (False, "continuous_usage_stats is left out"),
+        "max_completion_tokens": (True, "max_completion_tokens is sent for max_tokens"),
+    }
+)
+"""What a server may refuse: the field's value after that, and what is done then."""
+
+
+def refused(before: Quirks, after: Quirks) -> tuple[str, ...]:
+    """The names in ``REFUSALS`` that a request taught."""
+    return tuple(
+        name
+        for name, (value, _) in REFUSALS.items()
+        if getattr(after, name) is value and getattr(before, name) is not value
+    )
+
+
+def with_refusals(quirks: Quirks, names: Iterable[str]) -> tuple[Quirks, str]:
+    """``quirks`` with what was refused earlier, and the sentence that says so."""
+    known = [name for name in REFUSALS if name in set(names)]
+    if not known:
+        return quirks, ""
+    changes: dict[str, Any] = {name: REFUSALS[name][0] for name in known}
+    done = " and ".join(REFUSALS[name][1] for name in known)
+    return replace(quirks, **changes), f"As this endpoint wanted it before: {done}."
 
 
 def recognise(owners: Iterable[str], server: str | None = None) -> Quirks:

@@ -86,7 +86,7 @@ def open_all(app: KvtuiApp) -> None:
     from kvtui.bench.session import Session
 
     threads = app.options.get("threads") or settings.defaults.threads
-    session = Session({**app.options, "settings": settings, "threads": threads})
+    session = Session({**app.options, "settings": settings, "threads": threads, "remember": True})
     main.post_message(SessionReady(session))
     session.warm()
     session.prepare().add_done_callback(lambda done: _prepared(app, done))

@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from kvtui.bench.models import model_missing
+from kvtui.bench.remembered import recall, remember
 from kvtui.bench.session import RunOptions, Session
 from kvtui.config import Endpoint, Settings, config_path
 from kvtui.measure.figures import RunFigures
@@ -368,3 +370,85 @@ def test_the_callers_thread_imports_no_openai() -> None:
         "sys.exit(str(bad) if bad else 0)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+# --- what an endpoint refused ---------------------------------------------------------------------
+
+
+def test_a_refusal_is_remembered_for_that_endpoint(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / "state.toml"
+    monkeypatch.setenv("KVTUI_STATE", str(state))
+
+    def reply(asked: Asked) -> object:
+        if "stream_options" in asked.body:
+            return error(400, "Unsupported parameter: stream_options")
+        return sse("Hello")
+
+    server = serve(reply)
+    endpoint = Endpoint(f"{server.url}/v1", "test", api_key=KEY, key_from="TEST_KEY")
+    options = RunOptions(base_url=endpoint.base_url, model="m", settings=SETTINGS, remember=True)
+    with Session(options) as first:
+        assert first.prepare().result(20).notes == ()
+        run = first.start(Request(endpoint, "m", "Hi"))
+        assert run.result(20).content == "Hello"
+        assert [note.split(":")[0] for note in run.notes] == ["The server refused stream_options"]
+    assert len(server.posts()) == 2
+    with Session(options) as second:
+        notes = second.prepare().result(20).notes
+        assert notes == ("As this endpoint wanted it before: stream_options is left out.",)
+        assert second.start(Request(endpoint, "m", "Hi")).result(20).content == "Hello"
+    assert len(server.posts()) == 3
+    assert KEY not in state.read_text()
+
+
+def test_no_secret_of_an_endpoint_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / "state.toml"
+    monkeypatch.setenv("KVTUI_STATE", str(state))
+    url = f"https://me:pass-word-9@gpu.example/{KEY}/v1?token=abc123#x"
+    endpoint = Endpoint(url, "test", api_key=KEY)
+    remember(endpoint, ["stream_options"])
+    remember(endpoint, ["max_completion_tokens"])
+    assert recall(endpoint) == ("stream_options", "max_completion_tokens")
+    assert recall(Endpoint("https://gpu.example/v1", "test")) == ()
+    kept = state.read_text()
+    assert "https://gpu.example/" in kept
+    assert not any(secret in kept for secret in (KEY, "pass-word-9", "abc123"))
+
+
+def test_what_the_server_says_of_its_context_is_evidence(serve: Serve) -> None:
+    listed = b'{"data":[{"id":"a","max_model_len":4096},{"id":"b","max_model_len":8192}]}'
+    server = serve(
+        lambda asked: (
+            (200, "application/json", listed) if asked.method == "GET" else sse("Hi", finish="stop")
+        )
+    )
+    with Session(RunOptions(base_url=f"{server.url}/v1", settings=SETTINGS)) as session:
+        prepared = session.prepare().result(20)
+        figures = session.start(Request(prepared.endpoint, "b", "Hi")).result(20)
+    assert figures.evidence.context_length == 8192
+
+
+@pytest.mark.parametrize(
+    ("reply", "status_and_body"),
+    [
+        ((200, "text/html", b"<!doctype html><html>Log in</html>"), (200, "<!doctype html>")),
+        ((200, "application/json", b'{"hello":1}'), (200, '{"hello":1}')),
+        ((200, "text/plain", b"OK"), (200, "OK")),
+    ],
+)
+def test_something_else_in_place_of_a_list_is_kept_as_evidence(
+    serve: Serve, reply: object, status_and_body: tuple[int, str]
+) -> None:
+    server = serve(lambda asked: reply)
+    with Session(RunOptions(base_url=server.url, settings=SETTINGS)) as session:
+        prepared = session.prepare().result(30)
+    assert prepared.verdict is not None
+    assert prepared.evidence is not None
+    assert (prepared.verdict.cls, prepared.verdict.subcode) == ("parameter", "base_url_path")
+    assert prepared.evidence.status == status_and_body[0]
+    assert (prepared.evidence.body or "").startswith(status_and_body[1])
+    assert prepared.evidence.headers["content-type"].startswith(str(reply[1]))  # type: ignore[index]
