@@ -102,6 +102,7 @@ def _kinds(row: dict[str, Any], where: str) -> dict[str, Layer]:
         rank, rope = row["mla"]
         index_dim, topk = row.get("index", (0, 0))
         full = Latent(rank, rope, index_dim, topk)
+        kinds["i"] = (Latent(rank, rope, 0, topk),)
     elif "kv_heads" in row:
         if "head_dim" not in row:
             raise PlanError(f"{where}: head_dim is missing")

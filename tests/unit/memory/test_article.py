@@ -1,6 +1,9 @@
 """The article's figures, by hand: bytes are 2 × layers × tokens × KV heads × 128 × 2."""
 
 from kvtui.memory import budget, cards, catalogue, kv, model
+from kvtui.memory.examples import EXAMPLES
+from kvtui.memory.plan import plan
+from kvtui.memory.units import gib
 from kvtui.text import GIB
 
 
@@ -55,3 +58,10 @@ def test_the_formula_shows_its_numbers():
     assert kv.formula(llama, "fp16", "fp16", 2048) == (
         "2 × 32 layers × 2,048 tokens × 8 KV heads × 128 × 2 B × 1 = 0.25 GiB"
     )
+
+
+def test_the_examples_give_what_they_say():
+    for example in EXAMPLES[:-1]:
+        assert f"{gib(plan(example.options)[1].total_bytes)} of KV" == example.figure
+    told = plan(EXAMPLES[-1].options)[1]
+    assert f"{told.max_concurrency} requests of 2,048 tokens" == EXAMPLES[-1].figure
