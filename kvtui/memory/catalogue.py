@@ -92,11 +92,7 @@ def find(name: str) -> Model:
         found = next((model for model in catalogue() if key in map(tokens, model.asked_as)), None)
         found = found or _without_active(key)
         if found is None and key:
-            fitting = [
-                model.id
-                for model in catalogue()
-                if tokens(model.id)[: len(key)] == key or set(key) <= set(tokens(model.id))
-            ]
+            fitting = _alike(key)
             if len(fitting) > 1:
                 raise AmbiguousNameError("model", name, fitting)
             if fitting:
@@ -107,6 +103,20 @@ def find(name: str) -> Model:
         ]
         raise UnknownNameError("model", name, known, listing="kvtui models lists them")
     return found
+
+
+def _alike(key: tuple[str, ...]) -> list[str]:
+    """Models whose names hold the words in a row, else those that hold them all from the first."""
+    named = [(model.id, tokens(model.id)) for model in catalogue()]
+    size = len(key)
+    in_a_row = [
+        name
+        for name, words in named
+        if any(words[start : start + size] == key for start in range(len(words) - size + 1))
+    ]
+    return in_a_row or [
+        name for name, words in named if words[:1] == key[:1] and set(key) <= set(words)
+    ]
 
 
 def _without_active(key: tuple[str, ...]) -> Model | None:

@@ -41,6 +41,12 @@ def test_a_name_that_fits_many_lists_them():
         catalogue.find("Llama-3.1")
 
 
+def test_a_family_is_no_other_family():
+    with pytest.raises(AmbiguousNameError) as caught:
+        catalogue.find("Qwen3")
+    assert all(name.startswith("Qwen3") for name in caught.value.suggestions)
+
+
 @pytest.mark.parametrize(
     ("endpoint", "found", "weights"),
     [
