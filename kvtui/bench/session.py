@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from kvtui.stream.exchange import Exchange
 
 _T = TypeVar("_T")
+_ENOUGH_CHUNKS = 8
+"""Chunks of a run from which it tells how many tokens a chunk of that endpoint carries."""
 _SWITCH_S = 0.0005
 """How long another thread may hold the interpreter while a stream is read and stamped."""
 
@@ -163,6 +165,12 @@ class Run:
             lambda future: None if future.cancelled() else callback(future.result())
         )
 
+    def _abandon(self) -> None:
+        """The session is closed, or its thread is broken: nothing will come any more."""
+        if not self._future.done():
+            self._future.cancel()
+        self.done.set()
+
     def _stop_here(self) -> None:
         if self._exchange is not None:
             self._exchange.stop()
@@ -177,9 +185,9 @@ class Session:
         self._options = options
         self._loop = asyncio.new_event_loop()
         self._thread: threading.Thread | None = None
-        self._ready: Future[None] = Future()
         self._lock = threading.Lock()
         self._closed = False
+        self._broken: Exception | None = None
         self._clients: Clients | None = None
         self._child: EngineChild | None = None
         self._lag = LagWatch(self._loop)
@@ -228,7 +236,8 @@ class Session:
             keep_pieces=keep_pieces,
         )
         run = Run(meter, self._loop, request)
-        self._submit(self._run(run, request))
+        work = self._submit(self._run(run, request))
+        work.add_done_callback(lambda _: run._abandon())
         return run
 
     def warm_connections(self, endpoint: Endpoint, count: int) -> Future[int]:
@@ -262,7 +271,10 @@ class Session:
 
     def _main(self) -> None:
         asyncio.set_event_loop(self._loop)
-        self._loop.run_until_complete(self._imports())
+        try:
+            self._loop.run_until_complete(self._imports())
+        except Exception as error:  # noqa: BLE001 - whoever asks for something is told
+            self._broken = error
         self._loop.run_forever()
         self._loop.close()
 
@@ -275,7 +287,6 @@ class Session:
         # The SDK's thousands of classes stay: a collection that walks them would stop the reading.
         gc.freeze()
         self._clients = Clients()
-        self._ready.set_result(None)
 
     def _submit(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
         self.warm()
@@ -291,6 +302,9 @@ class Session:
         assert task is not None
         self._tasks.add(task)
         try:
+            if self._broken is not None:
+                work.close()
+                raise self._broken
             return await work
         finally:
             self._tasks.discard(task)
@@ -391,15 +405,22 @@ class Session:
         assert self._clients is not None
         key = request.endpoint.base_url
         quirks = self._quirks.get(key, Quirks())
-        exchange = Exchange(self._clients, request, quirks, run._meter.feed)
-        run._exchange = exchange
         self._enter(run)
         try:
+            exchange = Exchange(self._clients, request, quirks, run._meter.feed)
+            run._exchange = exchange
             if run._stopped:
                 exchange.stop()
             await exchange.run()
             await self._clients.turns.take()
             figures = run._meter.conclude(classify)
+            self._quirks[key] = run.quirks = exchange.quirks
+            run.notes = tuple(exchange.notes)
+            run.base_url = exchange.base_url
+            chunks = figures.chunks
+            if figures.completion_tokens and chunks >= _ENOUGH_CHUNKS and not figures.partial:
+                self._per_chunk[key, request.model] = figures.completion_tokens / chunks
+            run._future.set_result(figures)
         except asyncio.CancelledError:
             run._future.cancel()
             raise
@@ -409,14 +430,8 @@ class Session:
         finally:
             self._leave(run)
             run.done.set()
-        self._quirks[key] = run.quirks = exchange.quirks
-        if self._options.remember and (names := refused(quirks, exchange.quirks)):
+        if self._options.remember and (names := refused(quirks, run.quirks)):
             await asyncio.to_thread(remember, request.endpoint, names)
-        if figures.completion_tokens and figures.chunks and not figures.partial:
-            self._per_chunk[key, request.model] = figures.completion_tokens / figures.chunks
-        run.notes = tuple(exchange.notes)
-        run.base_url = exchange.base_url
-        run._future.set_result(figures)
 
     def _enter(self, run: Run) -> None:
         self._runs.add(run)

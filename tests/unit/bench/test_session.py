@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -113,6 +114,10 @@ def test_a_closed_session_takes_nothing_and_leaves_nothing(serve: Serve) -> None
     session.close()
     run.stop()
     assert session.prepare().cancelled()
+    late = session.start(request(server))
+    assert late.done.is_set()
+    with pytest.raises(CancelledError):
+        late.result(1)
 
 
 def test_a_refused_port(session: Session) -> None:
