@@ -69,6 +69,7 @@ def serve(
             host=host,
             port=port,
             api_key=api_key,
+            key_from=api_key_env,
             max_num_seqs=max_num_seqs,
             model=model,
             threads=threads,
