@@ -14,6 +14,7 @@ import httpx2
 from openai import AsyncOpenAI, Omit
 
 from kvtui.config import Endpoint
+from kvtui.stream.body import fields_of
 from kvtui.stream.quirks import Quirks
 from kvtui.stream.request import Request
 from kvtui.stream.transport import AiohttpTransport
@@ -80,45 +81,9 @@ def request_headers(endpoint: Endpoint, extra: Mapping[str, str]) -> dict[str, A
     return {"Authorization": Omit(), **extra}
 
 
-def messages_of(request: Request) -> list[Mapping[str, Any]]:
-    """The chat messages of a request."""
-    if request.messages is not None:
-        return list(request.messages)
-    system = [{"role": "system", "content": request.system}] if request.system else []
-    return [*system, {"role": "user", "content": request.prompt}]
-
-
-def streams(request: Request) -> bool:
-    """False where the request's own extra body says ``stream: false``."""
-    return request.extra_body.get("stream") is not False
-
-
 def parameters_of(request: Request, quirks: Quirks) -> dict[str, Any]:
     """The arguments of ``chat.completions.create`` for a request to an endpoint with ``quirks``."""
-    arguments: dict[str, Any] = {
-        "model": request.model,
-        "messages": messages_of(request),
-        "stream": True,
-    }
-    extra: dict[str, Any] = {}
-    if quirks.stream_options and streams(request):
-        options: dict[str, Any] = {"include_usage": True}
-        if quirks.continuous_usage:
-            options["continuous_usage_stats"] = True
-        arguments["stream_options"] = options
-    if quirks.llamacpp:
-        extra.update(return_progress=True, timings_per_token=True)
-    if request.max_tokens is not None:
-        name = "max_completion_tokens" if quirks.max_completion_tokens else "max_tokens"
-        arguments[name] = request.max_tokens
-    for name in ("temperature", "top_p", "seed"):
-        if (value := getattr(request, name)) is not None:
-            arguments[name] = value
-    if request.stop:
-        arguments["stop"] = list(request.stop)
-    if request.kv_cache is not None:
-        extra["kv_cache"] = request.kv_cache
-    extra.update(request.extra_body)
+    arguments, extra = fields_of(request, quirks)
     if extra:
         arguments["extra_body"] = extra
     arguments["extra_headers"] = request_headers(request.endpoint, request.extra_headers)

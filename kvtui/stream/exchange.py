@@ -12,7 +12,8 @@ from openai import APIStatusError, OpenAIError
 
 from kvtui.failure import Evidence, ExceptionFact
 from kvtui.failure.evidence import Phase
-from kvtui.stream.client import Clients, parameters_of, streams
+from kvtui.stream.body import streams
+from kvtui.stream.client import Clients, parameters_of
 from kvtui.stream.events import Connected, Ended, Event, Headers, Sent, Sink
 from kvtui.stream.gather import (
     Redactor,
@@ -71,6 +72,7 @@ class Exchange:
         self._body: str | None = None
         self._error: BaseException | None = None
         self._answers: str | None = None
+        self._reused = False
 
     def stop(self) -> None:
         """The user stops the request: its connection closes at once."""
@@ -132,6 +134,11 @@ class Exchange:
             self.quirks, note = change
             self.notes.append(note)
             return True
+        if self._reused and self._status is None and _was_closed(self._error):
+            note = "The kept connection had been closed by the server: sent again on a new one."
+            if note not in self.notes:
+                self.notes.append(note)
+                return True
         if self._request.endpoint.embedded or self.quirks.base_url is not None:
             return False
         if not wrong_path(self._status, self._headers.get("content-type", ""), body):
@@ -212,6 +219,7 @@ class Exchange:
     def _connected(self, t: float, seconds: float, reused: bool) -> None:
         assert self._watch is not None
         self._phase = "send"
+        self._reused = reused
         self._watch.arm("headers", self._request.timeouts.headers)
         self._sink([Connected(t, seconds, reused)])
 
@@ -260,7 +268,9 @@ class Exchange:
                     watch.arm("end", min(_AFTER_FINISH_S, timeouts.idle))
                 elif stage == 1:
                     watch.rearm(timeouts.idle)
-                elif stage == 0 and (decoder.text_chunks or decoder.tool_calls or decoder.refusal):
+                elif stage == 2:
+                    watch.rearm(min(_AFTER_FINISH_S, timeouts.idle))
+                elif stage == 0 and decoder.has_token:
                     stage = 1
                     watch.arm("data", timeouts.idle)
         except asyncio.CancelledError:
@@ -350,6 +360,12 @@ class Exchange:
         }[watch.waiting_for]
         kind = "ConnectTimeout" if watch.waiting_for == "connect" else "ReadTimeout"
         return ExceptionFact(kind, f"{what} within {watch.waited_s or 0:.1f} s")
+
+
+def _was_closed(error: BaseException | None) -> bool:
+    """Whether a request failed because its connection was gone before anything was answered."""
+    cause = error.__cause__ if error is not None else None
+    return isinstance(cause, httpx2.RemoteProtocolError | httpx2.ReadError | httpx2.WriteError)
 
 
 def _learn(quirks: Quirks, server: str | None) -> Quirks:
