@@ -88,7 +88,8 @@ def _run(as_json: bool, formula: bool, flags: dict[str, Any]) -> int:
             interrupted, base_url = _repeat(session, request, flags, runs, show=not as_json)
     if as_json:
         table = document(prepared.endpoint, base_url, prepared.model, runs)
-        click.echo(json.dumps(table, ensure_ascii=False, indent=2))
+        text = json.dumps(table, ensure_ascii=False, indent=2)
+        click.echo(text.encode("utf-8", "replace"))
     else:
         print_table(runs, formula=formula)
     if interrupted:

@@ -88,6 +88,12 @@ class Decoder:
         self._surrogate: dict[str, str] = {}
 
     @property
+    def has_token(self) -> bool:
+        """Whether anything came that is, or counts, a token."""
+        seen = self.text_chunks or self.tool_calls or self.refusal or self.completion_tokens
+        return bool(seen)
+
+    @property
     def content_tail(self) -> str:
         """The last characters of the answer."""
         return "".join(self._tail)[-_TAIL:]

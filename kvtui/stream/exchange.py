@@ -71,7 +71,6 @@ class Exchange:
         self._headers: Mapping[str, str] = {}
         self._body: str | None = None
         self._error: BaseException | None = None
-        self._answers: str | None = None
         self._reused = False
 
     def stop(self) -> None:
@@ -149,7 +148,7 @@ class Exchange:
         if found is None:
             return False
         self.notes.append(f"{self.base_url} has no chat completions: using {found}, which answers.")
-        self._answers = self.base_url = found
+        self.base_url = found
         self.quirks = replace(self.quirks, base_url=found)
         return True
 
@@ -343,7 +342,6 @@ class Exchange:
             stream_asked=streams(request),
             stopped=self._stopped,
             base_url=self._redactor.text(endpoint.base_url),
-            base_url_answers=self._redactor.text(self._answers) if self._answers else None,
             text_chunks=decoder.text_chunks,
             content_tail=self._redactor.text(decoder.content_tail),
             filter_categories=tuple(dict.fromkeys(decoder.filter_categories)),

@@ -23,7 +23,7 @@ class Asked:
 
 
 Reply = Callable[[Asked], Any]
-"""Gives (status, content type, body), or None for a server that never answers."""
+"""Gives (status, content type, body[, headers]); None: no answer ever; "close": a closed door."""
 
 
 @dataclass
@@ -77,6 +77,8 @@ def scripted(reply: Reply) -> Iterator[Scripted]:
                 answer = reply(asked)
                 if answer is None:
                     await asyncio.sleep(60)
+                if answer == "close":
+                    break
                 status, kind, body = answer[:3]
                 more = "".join(f"{k}: {v}\r\n" for k, v in (answer[3:] or ({},))[0].items())
                 first = f"HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\n{more}"

@@ -205,6 +205,24 @@ def test_a_redirect_is_not_followed(session: Session, serve: Serve) -> None:
     assert len(server.asked) == 1
 
 
+def test_a_kept_connection_that_the_server_closed(session: Session, serve: Serve) -> None:
+    answers = iter([sse("a"), "close", sse("b")])
+    server = serve(lambda asked: next(answers))
+    assert session.start(request(server)).result(20).content == "a"
+    run = session.start(request(server))
+    figures = run.result(20)
+    assert figures.content == "b"
+    assert figures.connect_ms > 0
+    assert "closed by the server" in run.notes[0]
+
+
+def test_a_new_connection_that_is_closed_is_a_failure(session: Session, serve: Serve) -> None:
+    server = serve(lambda asked: "close")
+    figures = session.start(request(server)).result(20)
+    assert outcome(figures) == "network.server_disconnected"
+    assert len(server.asked) == 1
+
+
 # --- what is sent ---------------------------------------------------------------------------------
 
 
