@@ -31,6 +31,11 @@ SERVER_TIME_HEADERS = (
 """Response headers in which a server states its own time, in milliseconds; nearest first."""
 
 
+def is_secret_header(name: str) -> bool:
+    """True where a request header of this name holds a secret."""
+    return _SECRET_HEADERS.search(name) is not None
+
+
 class Redactor:
     """Takes the secrets of one request out of any text or JSON value."""
 
