@@ -74,6 +74,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("card", ("g",), "card", "Choose the card.", "Memory", 5),
     Command("model", ("m",), "model", "Choose the model whose memory is shown.", "Memory", 6),
     Command("precision", ("d",), "precision", "Next precision of the KV cache.", "Memory", 7),
+    Command("weights", ("W",), "weights", "Next precision of the weights.", "Memory"),
     Command("context", ("c",), "context", "Next context reserved for each sequence.", "Memory", 8),
     Command("users", ("b",), "users", "Next number of sequences at once.", "Memory", 9),
     Command(
@@ -83,6 +84,14 @@ COMMANDS: tuple[Command, ...] = (
         "Show the same live tokens as if on a catalogue model, times the users.",
         "Memory",
         11,
+    ),
+    Command(
+        "planner",
+        ("p",),
+        "planner",
+        "Plan what fits: any model on any card, the need, the flags, a plot.",
+        "Memory",
+        13,
     ),
     Command("body", ("o",), "body", "Open everything known of the latest failure.", "Errors", 12),
     Command("copy_failure", ("Y",), "copy failure", "Copy the latest failure.", "Errors"),

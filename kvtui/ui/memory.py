@@ -29,6 +29,7 @@ DEFAULT_CONTEXT = 2048
 CONTEXTS = (2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 131_072)
 USERS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 PRECISIONS = ("auto", "fp16", "fp8", "int8", "int4", "nvfp4", "q8_0", "q4_0")
+WEIGHTS: tuple[str | None, ...] = (None, "fp8", "int4")
 TABLE_PRECISIONS = ("fp16", "fp8", "int8", "int4")
 LADDER = (
     (4_096, "4k"),
@@ -125,9 +126,9 @@ class MemoryView:
         """Take over the model that answers: the engine's own geometry, or a catalogue match."""
         geometry = prepared.engine_geometry
         self.server_context = prepared.context
-        self.set_own(
-            None if geometry is None else own_model(geometry, prepared.model or "embedded")
-        )
+        # The engine's first model: the one asked may be a failure on demand.
+        name = next(iter(prepared.models), prepared.model or "embedded")
+        self.set_own(None if geometry is None else own_model(geometry, name))
         if geometry is not None:
             return
         if self.named:
@@ -172,6 +173,12 @@ class MemoryView:
             except PlanError:
                 continue
             return
+
+    def next_weights(self) -> None:
+        """The next precision of the weights; None is the checkpoint's."""
+        at = WEIGHTS.index(self.weights_dtype) if self.weights_dtype in WEIGHTS else 0
+        self.weights_dtype = WEIGHTS[(at + 1) % len(WEIGHTS)]
+        self._still = None
 
     def next_context(self) -> None:
         """The next longer context of the ladder, then the shortest."""

@@ -307,6 +307,29 @@ async def test_card_model_precision_context_and_users_answer_at_once() -> None:
         assert main.memory_pane.state.users == 2
 
 
+async def test_smaller_weights_make_a_large_model_fit() -> None:
+    app = make_app(gpu="80GB", arch="Llama-3.1-70B", prepared=REMOTE)
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = await ready(pilot)
+        assert "misses" in shown(main.memory_pane)
+        await pilot.press("W", "W")
+        assert main.memory_pane.state.weights == "int4"
+        assert "misses" not in shown(main.memory_pane)
+        assert main.memory_pane.state.max_requests > 0
+
+
+async def test_the_first_words_replace_the_welcome() -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        main = await ready(pilot)
+        await pilot.press("enter")
+        await at(pilot, 0.1)
+        await pilot.pause()
+        text = "\n".join(strip.text for strip in main._compositor.render_strips())
+        assert "A cache" in text
+        assert "choose the card" not in text
+
+
 async def test_every_precision_and_context_can_be_reached() -> None:
     app = make_app(prepared=REMOTE)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -385,6 +408,17 @@ async def test_each_class_of_failure_shows_badge_sentence_and_fix(
         assert verdict.message in " ".join(text.split())
         assert main.header.phase == "failed"
         assert "1 of 1 failed" in str(main.errors.border_title)
+
+
+async def test_a_long_sentence_leaves_room_for_the_fix() -> None:
+    verdict = Verdict("rate_or_quota", "rate_limit", "Too many requests. " * 20, ("Wait 20 s.",))
+    app = make_app(Script(pieces=[], verdict=verdict, evidence=AUTH_EVIDENCE, finish=None))
+    async with app.run_test(size=(80, 24)) as pilot:
+        main = await ready(pilot)
+        await pilot.press("enter")
+        await at(pilot, 1)
+        assert "1 Wait 20 s." in shown(main.errors)
+        assert "…" in shown(main.errors)
 
 
 async def test_a_failure_opens_whole_and_is_copied() -> None:

@@ -32,8 +32,11 @@ def errors_rows(state: ErrorsState, width: int, height: int) -> list[Row]:
     if state.last_ok:
         body.append(row(("✓ ", "good"), ("last request went well; before it:", "muted")))
     body += _badge(latest, width)
-    body += [row((line, "text")) for line in wrap(sanitise(latest.verdict.message), width)]
-    body += _fixes(latest, width)
+    fixes = _fixes(latest, width)
+    # What to do must be seen: a long sentence gives way to the first fixes.
+    most = max(2, height - len(footer) - len(body) - min(len(fixes), 4))
+    body += _cut(wrap(sanitise(latest.verdict.message), width), most, width)
+    body += fixes
     hints = [
         line
         for hint in state.hints
@@ -43,13 +46,20 @@ def errors_rows(state: ErrorsState, width: int, height: int) -> list[Row]:
         body += [BLANK, *hints] if height > 14 else hints
     room = height - len(footer)
     # A wide terminal has room for the facts themselves; a small one says that there is more.
-    facts = _facts(latest, width)
+    facts = _facts(latest, width, room - len(body) - 1)
     if facts and len(body) + 2 <= room:
         body += [BLANK, *facts]
     history = _history(state, width)
     if history and len(body) + 2 <= room:
         body += [BLANK, *history]
     return _pad(body, footer, width, height, lost=bool(facts or history))
+
+
+def _cut(lines: list[str], most: int, width: int) -> list[Row]:
+    """At most so many lines, the last of them marked where more follow."""
+    if len(lines) > most:
+        lines = [*lines[: most - 1], clip(lines[most - 1] + " " + lines[most], width)]
+    return [row((line, "text")) for line in lines]
 
 
 def _pad(body: list[Row], footer: list[Row], width: int, height: int, *, lost: bool) -> list[Row]:
@@ -128,13 +138,19 @@ def _waiting(evidence: Evidence) -> str | None:
     return evidence.waiting_for.replace("_", " ") + waited
 
 
-def _facts(failure: Failure, width: int) -> list[Row]:
+def _facts(failure: Failure, width: int, room: int) -> list[Row]:
+    """The evidence, each fact whole where there is room for all of them, else on one line."""
     if failure.evidence is None:
         return []
-    return [
-        row((f"{name:<8}", "muted"), (clip(text, width - 8), "text"))
-        for name, text in facts(failure.evidence)
+    pairs = facts(failure.evidence)
+    whole = [
+        line
+        for name, text in pairs
+        for line in _hanging(f"{name:<8}", "muted", text, "text", width)
     ]
+    if len(whole) <= room:
+        return whole
+    return [row((f"{name:<8}", "muted"), (clip(text, width - 8), "text")) for name, text in pairs]
 
 
 def _history(state: ErrorsState, width: int) -> list[Row]:

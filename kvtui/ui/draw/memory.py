@@ -110,10 +110,14 @@ def _title(state: MemoryState, width: int) -> list[Row]:
             name = clip(state.model, width - len("as if ") - len(users))
             return [row(("as if ", "warn"), (name, "strong"), (users, "strong"))]
         users = f" × {state.users} user{'s' if state.users != 1 else ''}"
-        name = clip(state.model, max(8, width - len("as if  ") - len(users) - len(kv) - 1))
+        taken = len("as if  ") + len(users) + len(kv) + 1
+        weights = f" {state.weights}"
+        if len(state.model) + len(weights) + taken > width:
+            weights = ""
+        name = clip(state.model, max(8, width - taken))
         return [
             between(
-                row(("as if ", "warn"), (name, "strong"), (users, "strong")),
+                row(("as if ", "warn"), (name, "strong"), (weights, "muted"), (users, "strong")),
                 row((kv, "muted")),
                 width,
             )
@@ -183,7 +187,9 @@ def _missing(state: MemoryState) -> int:
 
 
 def _misfit(state: MemoryState, width: int) -> Row:
-    return crop(row((f"✗ misses {binary_size(_missing(state))} of this card", "bad")), width)
+    text = f"✗ misses {binary_size(_missing(state))}"
+    more = " of this card · g card, W weights" if width >= WIDE + 12 else " · g, W"
+    return crop(row((text, "bad"), (more, "muted")), width)
 
 
 def _size_of(state: MemoryState, role: str) -> int:

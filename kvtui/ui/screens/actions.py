@@ -170,6 +170,13 @@ class MainActions:
         """The next precision."""
         self._answer(lambda memory: memory.next_precision())
 
+    def action_weights(self) -> None:
+        """The next precision of the weights."""
+        if self.memory is not None and self.memory.shows_own:
+            self.say("The engine's own weights are what they are: w shows a catalogue model.")
+            return
+        self._answer(lambda memory: memory.next_weights())
+
     def action_context(self) -> None:
         """The next context."""
         self._answer(lambda memory: memory.next_context())
@@ -187,6 +194,20 @@ class MainActions:
         if not self.memory.toggle_as_if():
             self.say("The model shown is the catalogue's already: m chooses, b sets the users.")
         self.show_memory()
+
+    def action_planner(self) -> None:
+        """What fits on which card, field by field."""
+        if self.memory is None:
+            self.say("One moment: the catalogue is still being read.")
+            return
+        from kvtui.ui.screens.planner import PlannerScreen
+
+        self.app.push_screen(PlannerScreen(self.memory), self._planned)
+
+    def _planned(self, taken: str | None) -> None:
+        if taken:
+            self.show_memory()
+            self.say(taken)
 
     def _answer(self, change: Callable[[MemoryView], Any]) -> None:
         """Change a choice; what is wrong is said, and the choice before stays."""

@@ -101,7 +101,10 @@ class TextView(ScrollView, can_focus=True):
         self._resize_content()
         if self.following:
             self._move_to(self.max_scroll_y)
-        self._refresh_lines(max(0, before - 1 - gone), len(history))
+        if before:
+            self._refresh_lines(max(0, before - 1 - gone), len(history))
+        else:  # the placeholder goes
+            self.refresh()
 
     def _resize_content(self) -> None:
         """Tell the scrollbar of the new length, without the layout that the reactive asks for.
