@@ -79,9 +79,10 @@ class KvtuiApp(App[int]):
         open_all(self)
 
     def action_command_palette(self) -> None:
-        """Ctrl+P: the table of commands, found by typing."""
-        if self.screen is self.main:
-            self.main.action_palette()
+        """Ctrl+P: the screen's commands, found by typing."""
+        palette = getattr(self.screen, "action_palette", None)
+        if palette is not None:
+            palette()
 
     async def action_quit(self) -> None:
         """Ctrl+Q and q: the stream is stopped and the child ended by ``on_unmount``."""

@@ -1,0 +1,335 @@
+"""The planner's answer, its notes under the fields, and all of it as one text."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kvtui.memory.answer import Answer
+from kvtui.memory.units import gib
+from kvtui.text import one_line
+from kvtui.ui.draw.bars import gauge, segments
+from kvtui.ui.planner.answer import PlannerState, engine_name
+from kvtui.ui.planner.form import ENGINE_NAMES
+from kvtui.ui.rows import BLANK, Row, Span, between, clip, crop, left, row, width_of, wrap
+
+WIDE = 62
+LABEL = 14
+MORE_MARK = Span("more ▸ ^n", "accent", "screen.whole")
+FLAG_KEYS = ("^y", "^l")
+
+
+class _Part(NamedTuple):
+    """Rows that belong together; a lower rank stays longer when room is short."""
+
+    rank: int
+    rows: list[Row]
+    gap: bool = False
+    """A blank row behind it where there is room."""
+
+
+def answer_rows(state: PlannerState, width: int, height: int) -> list[Row]:
+    """The answer at this size; a mark says where something is left out."""
+    told = state.told
+    if told is None:
+        return [row(("○ no answer yet: a field is wrong", "warn"))]
+    parts = [part for part in _parts(state, told, width) if part.rows]
+    chosen = _choose(parts, height)
+    lost = len(chosen) < len(parts)
+    if lost:
+        chosen = _choose(parts, height - 1)
+    spare = height - sum(len(parts[at].rows) for at in chosen) - lost
+    lines: list[Row] = []
+    for at in chosen:
+        lines += [crop(line, width) for line in parts[at].rows]
+        if parts[at].gap and spare > 0 and at != chosen[-1]:
+            lines.append(BLANK)
+            spare -= 1
+    if lost:
+        lines += [BLANK] * (height - 1 - len(lines))
+        lines.append(between(BLANK, (MORE_MARK,), width))
+    return lines
+
+
+def _choose(parts: list[_Part], height: int) -> list[int]:
+    chosen: list[int] = []
+    room = height
+    for at in sorted(range(len(parts)), key=lambda at: (parts[at].rank, at)):
+        if len(parts[at].rows) <= room:
+            chosen.append(at)
+            room -= len(parts[at].rows)
+    return sorted(chosen)
+
+
+def _parts(state: PlannerState, told: Answer, width: int) -> list[_Part]:
+    question = told.question
+    wide = width >= WIDE
+    many = f"{question.concurrency:,} × {question.context:,}"
+    constant = told.constant_bytes_per_sequence
+    parts = [
+        _Part(0, [_bar(told, width)]),
+        _Part(1, _legend(told, width)),
+        _Part(1, [_cache_gauge(told, width)]),
+        _Part(0, [_verdict(told, width)], gap=True),
+        _Part(0, [_figure("per token", f"{told.bytes_per_token:,} B", "", width)]),
+        _Part(
+            2,
+            [
+                _figure(
+                    "per sequence", gib(told.bytes_per_sequence), f"of {question.context:,}", width
+                )
+            ],
+        ),
+        _Part(
+            3 if constant else 5,
+            [_figure("of it constant", gib(constant), "however long it is", width)],
+        ),
+        _Part(2, [_figure("KV in all", gib(told.total_bytes), f"for {many} tokens", width)]),
+        _Part(0, [_figure("longest", *_longest(told), width)]),
+        _Part(
+            0,
+            [
+                _figure(
+                    "most at once",
+                    f"{told.max_concurrency:,}",
+                    f"× {question.context:,} tokens",
+                    width,
+                )
+            ],
+        ),
+        _Part(2, [_bound(told, width)], gap=True),
+        _Part(1, _need(state, told, width)),
+        _Part(1, _flag_rows(state, width, whole=False), gap=True),
+        _Part(3, _wrapped(f"{told.formula}", width, "text")),
+        _Part(4, _wrapped(told.overhead_formula, width, "muted"), gap=True),
+    ]
+    parts += [_Part(6, _note(note, width)) for note in told.notes]
+    if wide and told.weights_bytes is not None:
+        parts.insert(-len(told.notes) or len(parts), _Part(6, _note(_weights(told), width)))
+    return parts
+
+
+def _weights(told: Answer) -> str:
+    return f"weights {gib(told.weights_bytes or 0)}: {told.weights_formula}"
+
+
+def _bar(told: Answer, width: int) -> Row:
+    parts = [(size, glyph, role) for _, size, glyph, role in _segments(told)]
+    return segments(parts, told.question.card.memory_bytes, width)
+
+
+def _segments(told: Answer) -> list[tuple[str, int, str, str]]:
+    """(name, bytes, glyph, role) on the fullest card; together what the card holds."""
+    budget = told.budget
+    room = max(budget.kv_bytes, 0)
+    asked = min(told.per_gpu_total_bytes, room)
+    return [
+        ("weights", budget.weights_bytes, "▓", "weights"),
+        ("overhead", budget.overhead_bytes, "▚", "overhead"),
+        ("KV asked", asked, "█", "used"),
+        ("KV free", room - asked, "░", "free"),
+        ("outside", max(budget.outside_bytes, 0), "·", "outside"),
+    ]
+
+
+def _legend(told: Answer, width: int) -> list[Row]:
+    """Each segment with its size, as many to a row as fit."""
+    budget = told.budget
+    lines: list[Row] = []
+    line: list[Span] = []
+    for name, size, glyph, role in _segments(told):
+        if not size and role in ("overhead", "outside"):
+            continue
+        figure = gib(size)
+        if role == "weights" and told.weights_bytes is None:
+            figure = "unknown"
+        note = ""
+        if role == "overhead" and budget.overhead_high_bytes > budget.overhead_bytes:
+            note = f" ±{gib(budget.overhead_high_bytes - budget.overhead_bytes)}"
+            note = note.removesuffix(" GiB") if width < WIDE else note
+        entry = row((f"{glyph} ", role), (f"{name} ", "muted"), (figure, "text"), (note, "muted"))
+        if line and width_of(tuple(line)) + 3 + width_of(entry) > width:
+            lines.append(tuple(line))
+            line = []
+        line += [*([Span("   ")] if line else []), *entry]
+    return [*lines, tuple(line)]
+
+
+def _cache_gauge(told: Answer, width: int) -> Row:
+    need, have = told.per_gpu_total_bytes, max(told.budget.kv_bytes, 0)
+    figures = f" {gib(need)} of {gib(have)}"
+    bar = gauge(need, have or 1, max(6, width - len(figures) - 6), role="used")
+    return row(("cache ", "muted"), *bar, (figures, "strong" if told.fits else "bad"))
+
+
+def _verdict(told: Answer, width: int) -> Row:
+    need, have = told.per_gpu_total_bytes, told.budget.kv_bytes
+    each = " on each card" if told.split.cards > 1 else ""
+    unknown = " (weights unknown, not counted)" if told.weights_bytes is None else ""
+    if told.fits:
+        glyph, role = "✓ fits", "good"
+        why = f"{gib(have - need)} to spare{each}{unknown}"
+    elif have < 0:
+        glyph, role = "✗ no", "bad"
+        why = f"weights and overhead alone exceed the card by {gib(-have)}"
+        if len(why) + 6 > width:
+            why = f"weights exceed it by {gib(-have)}"
+    else:
+        glyph, role = "✗ no", "bad"
+        why = f"{gib(need - have)} short{each}{unknown}"
+    return crop(row((f"{glyph}: ", role), (why, "text")), width)
+
+
+def _figure(label: str, figure: str, beside: str, width: int) -> Row:
+    """A label, a figure right-aligned in its column, and what it is of."""
+    cell = 16 if width >= WIDE else 12
+    pad = " " * max(0, cell - len(figure))
+    return crop(
+        row((left(label, LABEL), "muted"), pad, (figure, "strong"), (f" {beside}", "muted")), width
+    )
+
+
+def _longest(told: Answer) -> tuple[str, str]:
+    question = told.question
+    users = f" × {question.concurrency:,}" if question.concurrency > 1 else ""
+    limit = question.model.max_context
+    beyond = limit is not None and told.max_context > limit
+    return f"{told.max_context:,}", f"tokens{users}" + (
+        f" (the model takes {limit:,})" if beyond else ""
+    )
+
+
+def _bound(told: Answer, width: int) -> Row:
+    """Decode's upper bound for some batches, from the first to what fits."""
+    if not told.bounds:
+        return _figure("decode ≤", "—", "weights or bandwidth unknown", width)
+    most = max(told.max_concurrency, 1)
+    possible = [bound for bound in told.bounds if bound.batch <= most] or list(told.bounds[:1])
+    kept = [possible[0]]
+    if len(possible) > 2 and width >= WIDE:
+        kept.append(possible[len(possible) // 2])
+    if len(possible) > 1:
+        kept.append(possible[-1])
+    shown = " · ".join(f"{bound.tokens_per_s:,.0f} at {bound.batch}" for bound in kept)
+    return crop(
+        row(
+            (left("decode ≤", LABEL), "muted"),
+            (f"{shown} tok/s", "strong"),
+            (" (bandwidth's upper bound)" if width >= WIDE else " (upper bound)", "muted"),
+        ),
+        width,
+    )
+
+
+def _need(state: PlannerState, told: Answer, width: int) -> list[Row]:
+    """The need the other way round: the least cards, and how many of this one."""
+    if state.by_hand:
+        return [_figure("smallest", "—", "the cache's room is set by hand", width)]
+    name = told.question.card.name
+    kind = "" if told.question.engine == "llamacpp" else " (TP)"
+    if state.fewest is None:
+        own, role = f"not even 16 × {name} hold it", "bad"
+    else:
+        own, role = f"{state.fewest} × {name}{kind if state.fewest > 1 else ''}", "strong"
+    few = ", ".join(f"{choice.number} × {choice.card.name}" for choice in state.smallest)
+    return [
+        crop(row((left("of this card", LABEL), "muted"), (own, role)), width),
+        crop(row((left("smallest", LABEL), "muted"), (few or "no card holds it", "text")), width),
+    ]
+
+
+def _flag_rows(state: PlannerState, width: int, *, whole: bool) -> list[Row]:
+    lines: list[Row] = []
+    for number, item in enumerate(state.flags[:2]):
+        key = FLAG_KEYS[number]
+        action = f"screen.copy_flags({number})"
+        mark = "" if item.fits or not item.text else "✗ "
+        text, role = (item.text, "text") if item.text else (item.reason, "muted")
+        head = row(
+            Span(f"{key} ", "key", action),
+            Span(left(ENGINE_NAMES[item.engine], LABEL - 3), "muted", action),
+            (mark, "bad"),
+        )
+        room = max(8, width - width_of(head))
+        many = wrap(text, room) if whole or width >= WIDE else [clip(text, room)]
+        lines.append((*head, Span(many[0], role, action)))
+        lines += [row(" " * width_of(head), Span(line, role, action)) for line in many[1:]]
+    return lines
+
+
+def _wrapped(text: str, width: int, role: str) -> list[Row]:
+    return [row((line, role)) for line in wrap(text, width)]
+
+
+def _note(note: str, width: int) -> list[Row]:
+    return [
+        row(("· " if not at else "  ", "faint"), (line, "muted"))
+        for at, line in enumerate(wrap(note, width - 2))
+    ]
+
+
+# --- beside the answer ----------------------------------------------------------------------------
+
+
+def title_of(state: PlannerState) -> str:
+    """What the answer is about, for its border."""
+    told = state.told
+    if told is None:
+        return ""
+    question = told.question
+    precision = told.k.name if told.k == told.v else f"{told.k.name}/{told.v.name}"
+    split = told.split
+    ways = [f"{name} {count}" for name, count in (("TP", split.tp), ("PP", split.pp)) if count > 1]
+    ways += [f"{split.dp} replicas"] if split.dp > 1 else []
+    cards = f"{split.cards} × {question.card.name}" + (f" ({', '.join(ways)})" if ways else "")
+    return " · ".join(
+        [one_line(question.model.name, 60), f"KV {precision}", cards, engine_name(told)]
+    )
+
+
+def note_rows(
+    state: PlannerState, focused: str, hint: str, matches: tuple[str, ...], width: int, height: int
+) -> list[Row]:
+    """Under the fields: what is wrong, else what the focused field means and what it fits."""
+    lines: list[Row] = []
+    problems = sorted(state.problems, key=lambda item: item[0] != focused)
+    for _, text in problems:
+        for at, line in enumerate(wrap(text, width - 2)):
+            lines.append(row(("▲ " if not at else "  ", "bad"), (line, "warn")))
+    if state.stale and state.told is not None:
+        lines += [
+            row((line, "muted")) for line in wrap("The answer is still the one before.", width)
+        ]
+    if matches and (state.problem(focused) or not lines):
+        if not state.problem(focused):
+            lines = []
+        shown = ", ".join(matches)
+        lines += [row((line, "muted")) for line in wrap(f"⏎ lists: {shown}", width)]
+    if not lines:
+        lines = [row((line, "muted")) for line in wrap(hint, width)]
+    if len(lines) > height > 0:
+        lines = [*lines[: height - 1], row(("…", "muted"))]
+    return lines
+
+
+def whole_text(state: PlannerState) -> str:
+    """Everything known of the answer, for reading and copying."""
+    from kvtui.memory.render import render_text
+
+    told = state.told
+    if told is None:
+        return "No answer yet."
+    lines = [render_text(told, state.smallest), ""]
+    for item in state.flags:
+        name = ENGINE_NAMES[item.engine]
+        lines.append(f"{name:<10} {item.text or item.reason}")
+        if item.text and not item.fits:
+            lines.append(f"{'':<10} (does not fit in {name})")
+    lines += ["", f"weights: {told.weights_formula}"]
+    if told.bounds:
+        lines += ["", "Decode's upper bound by bandwidth (real engines reach a part of it):"]
+        lines += [
+            f"{bound.batch:>4} at once  {bound.tokens_per_s:>10,.0f} tok/s together; a step reads "
+            f"{gib(bound.weights_read_bytes)} of weights and {gib(bound.kv_read_bytes)} of cache"
+            for bound in told.bounds
+        ]
+    return "\n".join(lines)
