@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import inf
@@ -77,6 +78,8 @@ class Conductor:
     _began: int = 0
     _stopping: bool = False
     _measured: float = -inf
+    trouble: str = ""
+    """What went wrong in kvtui itself, once; the screen says it and empties it."""
     waiting: bool = False
     """Run was asked for before the endpoint was ready: it begins when it is."""
 
@@ -195,6 +198,18 @@ class Conductor:
         """How the latest run stands."""
         return self._stream
 
+    @property
+    def engine_lost(self) -> bool:
+        """The embedded engine does not answer any more: it has to be prepared again."""
+        latest = self.errors.latest
+        return (
+            self.endpoint.embedded
+            and not self.errors.last_ok
+            and latest is not None
+            and latest.verdict.cls == "network"
+            and not latest.model.startswith("demo-")
+        )
+
     # --- frames ---------------------------------------------------------------------------------
 
     def frame(self) -> Frame:
@@ -222,13 +237,22 @@ class Conductor:
         )
         finished: tuple[RunFigures, ...] = ()
         if done:
-            finished = (self._finish(run),)
+            figures = self._finish(run)
+            finished = (figures,) if figures is not None else ()
         return Frame(
             self._stream, self._live(snapshot), pieces, began, finished, self._run is not None
         )
 
-    def _finish(self, run: RunLike) -> RunFigures:
-        figures = run.result(RESULT_S)
+    def _finish(self, run: RunLike) -> RunFigures | None:
+        try:
+            figures = run.result(RESULT_S)
+        except (Exception, CancelledError) as error:  # noqa: BLE001 - our mistake, not the user's
+            self._run = None
+            self.trouble = f"The request was lost: {type(error).__name__} {one_line(str(error))}"
+            self._stream = replace(
+                self._stream, snapshot=replace(self._stream.snapshot, phase="failed"), failed=True
+            )
+            return None
         self._results.append(figures)
         verdict = figures.verdict
         self._stream = replace(

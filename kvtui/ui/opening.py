@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from kvtui.stream.request import Request
     from kvtui.ui.app import KvtuiApp
     from kvtui.ui.memory import MemoryView
-    from kvtui.ui.ports import PreparedLike
+    from kvtui.ui.ports import PreparedLike, SessionLike
+    from kvtui.ui.screens.main import MainScreen
 
 DEFAULT_PROMPT = "Explain what a KV cache is."
 PROMPT_LIMIT = 1 << 20
@@ -89,18 +90,23 @@ def open_all(app: KvtuiApp) -> None:
     session = Session({**app.options, "settings": settings, "threads": threads, "remember": True})
     main.post_message(SessionReady(session))
     session.warm()
-    session.prepare().add_done_callback(lambda done: _prepared(app, done))
+    prepare(main, session)
 
 
-def _prepared(app: KvtuiApp, done: Future[Any]) -> None:
+def prepare(main: MainScreen, session: SessionLike) -> None:
+    """Have the endpoint prepared; the screen hears of it by a message."""
+    session.prepare().add_done_callback(lambda done: _prepared(main, done))
+
+
+def _prepared(main: MainScreen, done: Future[Any]) -> None:
     """Tell the screen what the preparation came to; runs on the session's thread."""
     if done.cancelled():
         return
     error = done.exception()
     if error is None:
-        app.main.post_message(EndpointReady(done.result()))
+        main.post_message(EndpointReady(done.result()))
     else:
-        app.main.post_message(OpeningFailed(str(error) or type(error).__name__))
+        main.post_message(OpeningFailed(str(error) or type(error).__name__))
 
 
 def read_files(options: dict[str, Any]) -> list[str]:

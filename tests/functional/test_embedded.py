@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import re
+import signal
 import time
 import urllib.request
 from typing import Any
@@ -121,6 +123,21 @@ async def test_each_demo_shows_its_class(model: str, word: str) -> None:
         text = shown(main.errors)
         assert word in text
         assert main.conductor.errors.latest.verdict.message
+
+
+async def test_a_dead_engine_is_started_again() -> None:
+    app = KvtuiApp({"max_tokens": 8})
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = await start(pilot)
+        first = main.conductor.prepared
+        os.kill(first.engine_pid, signal.SIGKILL)  # the child of this very test
+        await pilot.press("enter")
+        await until(pilot, lambda: main.conductor.errors.failed == 1, seconds=30)
+        assert "NETWORK" in shown(main.errors)
+        await until(pilot, lambda: main.conductor.prepared is not first, seconds=READY_S)
+        await pilot.press("enter")
+        await until(pilot, lambda: main.conductor.errors.requests == 2, seconds=30)
+        assert main.conductor.errors.failed == 1
 
 
 async def test_nothing_listens_there() -> None:

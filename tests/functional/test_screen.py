@@ -379,6 +379,24 @@ async def test_enter_before_the_endpoint_is_ready_runs_when_it_is() -> None:
         await until(pilot, lambda: len(app.fake.session.started) == 1)
 
 
+async def test_a_mistake_of_our_own_is_a_notice_and_the_screen_stays() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = await ready(pilot)
+        await pilot.press("enter")
+        run = app.fake.session.started[0]
+
+        def broken(timeout: float | None = None) -> Any:
+            raise KeyError("lost")
+
+        run.result = broken
+        await at(pilot, 5)
+        assert main.header.phase == "failed"
+        assert any("KeyError" in notice.message for notice in app._notifications)
+        await pilot.press("enter")
+        assert len(app.fake.session.started) == 2
+
+
 CLASSES = [
     Verdict("auth", "invalid_key", "The key was refused.", ("Set it again.",)),
     Verdict("network", "refused", "Nothing listens there.", ("Start the server.",)),

@@ -108,8 +108,14 @@ class MainScreen(MainActions, Screen[None]):
         if frame.live_tokens != self.live_tokens:
             self.live_tokens = frame.live_tokens
             self.show_memory()
-        if frame.finished and self.conductor is not None:
-            self.errors.state = self.conductor.errors
+        if self.conductor is None or (frame.running and not frame.finished):
+            return
+        self.errors.state = self.conductor.errors
+        if self.conductor.trouble:
+            self.say(self.conductor.trouble, "error")
+            self.conductor.trouble = ""
+        if frame.finished and self.conductor.engine_lost:
+            self._prepare_again()
 
     def begin_frames(self) -> None:
         """Let the timer run, and show the first frame at once."""
@@ -184,6 +190,14 @@ class MainScreen(MainActions, Screen[None]):
         if self.memory is None or prepared is None:
             return
         self.memory.introduce(prepared)
+
+    def _prepare_again(self) -> None:
+        """The engine's process is gone: start another, off this thread."""
+        from kvtui.ui.opening import prepare
+
+        if self.conductor is not None and self.conductor.session is not None:
+            self.say("The embedded engine is gone; it is being started again.", "warning")
+            prepare(self, self.conductor.session)
 
     # --- children -------------------------------------------------------------------------------
 
