@@ -42,6 +42,8 @@ def fields_of(request: Request, quirks: Quirks) -> tuple[dict[str, Any], dict[st
         named["stream_options"] = options
     if quirks.llamacpp:
         extra.update(return_progress=True, timings_per_token=True)
+        if request.cold:
+            extra["cache_prompt"] = False  # the chat template would still be found in it
     if request.max_tokens is not None:
         name = "max_completion_tokens" if quirks.max_completion_tokens else "max_tokens"
         named[name] = request.max_tokens

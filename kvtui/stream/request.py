@@ -41,10 +41,12 @@ class Request:
     extra_body: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     extra_headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     timeouts: Timeouts = Timeouts()
+    cold: bool = False
+    """No prefix cache shall answer for it: a server that is known to take the word is told so."""
 
 
 def with_prefix(request: Request, prefix: str) -> Request:
-    """``request`` with ``prefix`` before its first text, where a prefix cache would begin to match.
+    """``request`` with ``prefix`` before its first text, so that no prefix cache answers for it.
 
     That is the system text where there is one, else the prompt; of ``messages`` the first.
     """
@@ -55,7 +57,7 @@ def with_prefix(request: Request, prefix: str) -> Request:
             content = prefix + content
         elif isinstance(content, list):
             content = [{"type": "text", "text": prefix}, *content]
-        return replace(request, messages=({**first, "content": content}, *rest))
+        return replace(request, cold=True, messages=({**first, "content": content}, *rest))
     if request.system:
-        return replace(request, system=prefix + request.system)
-    return replace(request, prompt=prefix + request.prompt)
+        return replace(request, cold=True, system=prefix + request.system)
+    return replace(request, cold=True, prompt=prefix + request.prompt)

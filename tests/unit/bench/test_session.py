@@ -264,6 +264,16 @@ def test_repeats_vary_a_short_prefix(session: Session, serve: Serve) -> None:
     assert all(prompt.endswith("Hi") and len(prompt) < 20 for prompt in prompts)
 
 
+def test_a_repeat_on_llamacpp_leaves_its_prefix_cache_out(session: Session, serve: Serve) -> None:
+    server = serve(lambda asked: (*sse("a"), {"server": "llama.cpp"}))
+    for index in range(2):
+        session.start(request(server), index).result(20)
+    first, second = (one.body for one in server.posts())
+    assert "cache_prompt" not in first
+    assert second["cache_prompt"] is False
+    assert second["timings_per_token"] is True
+
+
 def test_what_the_environment_holds_for_openai_stays_here(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
