@@ -58,7 +58,21 @@ class KvtuiApp(App[int]):
 
     def on_mount(self) -> None:
         """Everything else comes after the first frame."""
+        self._obey_signals()
         self.call_after_refresh(self._after_first_frame)
+
+    def _obey_signals(self) -> None:
+        """SIGTERM and SIGHUP leave as ``q`` does: terminal restored, stream and child ended."""
+        import asyncio
+        import signal
+        from contextlib import suppress
+
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None:
+                with suppress(NotImplementedError, ValueError, RuntimeError):  # Windows, a thread
+                    loop = asyncio.get_running_loop()
+                    loop.add_signal_handler(number, self.exit, 128 + number)
 
     def _after_first_frame(self) -> None:
         gc.freeze()  # what the start made stays: later collections need not walk it
