@@ -11,7 +11,7 @@ import pytest
 from kvtui.bench.session import Run, RunOptions, Session
 from kvtui.config import Endpoint, Settings, config_path
 from kvtui.measure.figures import RunFigures
-from kvtui.stream.request import Request
+from kvtui.stream.request import Request, Timeouts
 from tests.wire.timing import TimingServer, timing_server
 
 _numbers = count()
@@ -154,6 +154,19 @@ def test_a_stall_shows_at_once_and_a_stop_ends_it(session: Session, server: Timi
     while not (log := server.log()) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert all("gone" in record for record in log.values()), "the connection was not closed"
+
+
+def test_comments_are_no_life(session: Session, server: TimingServer) -> None:
+    endpoint = Endpoint(f"{server.url}/v1", "test")
+    request = Request(endpoint, "stall", "comments", timeouts=Timeouts(idle=0.5))
+    figures = session.start(request).result(30)
+    assert (figures.verdict.cls, figures.verdict.subcode) == ("network", "read_timeout")
+    assert figures.evidence.waiting_for == "data"
+    assert figures.evidence.waited_s == pytest.approx(0.5, abs=0.4)
+    assert figures.partial
+    assert figures.chunks == 32
+    assert figures.ttft_ms is not None
+    assert figures.decode_tps is not None
 
 
 def test_many_at_once_are_all_measured(session: Session, server: TimingServer) -> None:

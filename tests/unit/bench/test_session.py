@@ -79,6 +79,16 @@ def test_a_silent_server(
     assert figures.ttft_ms is None
 
 
+def test_a_connection_that_is_never_ready(session: Session, serve: Serve) -> None:
+    server = serve(lambda asked: None)  # accepts, and says nothing of TLS
+    endpoint = Endpoint(server.url.replace("http:", "https:") + "/v1", "test")
+    asked = Request(endpoint, "m", "Hi", timeouts=Timeouts(connect=0.3))
+    figures = session.start(asked).result(20)
+    assert outcome(figures) == "network.connect_timeout"
+    assert figures.evidence.waiting_for == "connect"
+    assert figures.connect_ms is None
+
+
 def test_a_stop_while_waiting_is_no_failure(session: Session, serve: Serve) -> None:
     server = serve(lambda asked: None)
     run = session.start(request(server))
