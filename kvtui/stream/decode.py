@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -23,6 +21,7 @@ from kvtui.stream.events import (
     Timings,
     Usage,
 )
+from kvtui.stream.repeats import Repeats
 from kvtui.stream.think import ThinkTags
 
 _TAIL = 80
@@ -83,7 +82,7 @@ class Decoder:
         self.reasoning_tokens: int | None = None
         self._tail: deque[str] = deque(maxlen=_TAIL)
         self._think = ThinkTags()
-        self._repeats: dict[str, _Repeats] = {"content": _Repeats(), "reasoning": _Repeats()}
+        self._repeats: dict[str, Repeats] = {"content": Repeats(), "reasoning": Repeats()}
         self._settled = False  # no think tag and no repeating text to look for in the content
         self._surrogate: dict[str, str] = {}
 
@@ -149,7 +148,7 @@ class Decoder:
 
     def whole(self, payload: bytes, t: float, out: list[Event]) -> bool:
         """An answer that came whole, as one JSON object; False where it is none."""
-        objects = _objects(payload)
+        objects = shapes.objects(payload)
         if objects is None:
             return False
         for table in objects:
@@ -159,7 +158,7 @@ class Decoder:
     # --- the thorough way -------------------------------------------------------------------------
 
     def _thorough(self, payload: bytes, t: float, out: list[Event]) -> bool:
-        objects = _objects(payload)
+        objects = shapes.objects(payload)
         if objects is None:
             return False
         for table in objects:
@@ -250,7 +249,7 @@ class Decoder:
     ) -> None:
         answer, thought = shapes.content_parts(delta.get("content"))
         thought = shapes.reasoning_text(delta) or thought
-        tokens = _wire_tokens(choice)
+        tokens = shapes.wire_tokens(choice)
         if index != 0:
             kind: DeltaKind = "content" if answer else "reasoning"
             if answer or thought:
@@ -347,78 +346,5 @@ class Decoder:
         )
 
 
-class _Repeats:
-    """Finds a server whose every delta repeats all text before it.
-
-    The proof is two deltas in a row, from the first on, that strictly extend the one before. A
-    model that repeats a phrase does not do that.
-    """
-
-    __slots__ = ("_seen", "_steps", "found", "length", "settled")
-
-    def __init__(self) -> None:
-        self.settled = False
-        self.found = False
-        self.length = 0
-        self._seen = ""
-        self._steps = 0
-
-    def see(self, text: str) -> str | None:
-        """The whole text where ``text`` just proved to be it, else None."""
-        if self.found or self.settled or not text:
-            return None
-        if self._seen and not (len(text) > len(self._seen) and text.startswith(self._seen)):
-            self.settled = True
-            self._seen = ""
-            return None
-        self._steps += 1
-        self._seen = text
-        if self._steps < 3:
-            return None
-        self.found = True
-        return text
-
-    def new(self, text: str) -> str:
-        """What a repeating delta adds."""
-        if text.startswith(self._seen):
-            added = text[len(self._seen) :]
-            self._seen = text
-            return added
-        if self._seen.startswith(text):
-            return ""
-        self._seen += text
-        return text
-
-
 def _joined(out: list[Event], first: int) -> bool:
     return any(isinstance(event, Delta) for event in out[first:])
-
-
-def _wire_tokens(choice: dict[str, Any]) -> int | None:
-    """Tokens of this chunk where the wire lists them: token ids, else log probabilities."""
-    ids = choice.get("token_ids")
-    if isinstance(ids, list) and ids:
-        return len(ids)
-    logprobs = choice.get("logprobs")
-    if isinstance(logprobs, dict) and isinstance(entries := logprobs.get("content"), list):
-        return len(entries) or None
-    return None
-
-
-def _objects(payload: bytes) -> list[dict[str, Any]] | None:
-    """The JSON object in ``payload`` (or those in its list); None where there is none."""
-    try:
-        value = msgspec.json.decode(payload)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        try:
-            value = json.loads(payload.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            return None
-    return list(_tables(value)) or None
-
-
-def _tables(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, dict):
-        yield value
-    elif isinstance(value, list):
-        yield from (item for item in value if isinstance(item, dict))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
+
+import msgspec
 
 _REASONING_FIELDS = (
     "reasoning_content",
@@ -172,3 +175,33 @@ def number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if abs(value) < 1e15 else None
+
+
+def wire_tokens(choice: dict[str, Any]) -> int | None:
+    """Tokens of this chunk where the wire lists them: token ids, else log probabilities."""
+    ids = choice.get("token_ids")
+    if isinstance(ids, list) and ids:
+        return len(ids)
+    logprobs = choice.get("logprobs")
+    if isinstance(logprobs, dict) and isinstance(entries := logprobs.get("content"), list):
+        return len(entries) or None
+    return None
+
+
+def objects(payload: bytes) -> list[dict[str, Any]] | None:
+    """The JSON object in ``payload`` (or those in its list); None where there is none."""
+    try:
+        value = msgspec.json.decode(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        try:
+            value = json.loads(payload.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return None
+    return list(_tables(value)) or None
+
+
+def _tables(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+    elif isinstance(value, list):
+        yield from (item for item in value if isinstance(item, dict))

@@ -127,6 +127,21 @@ def test_messages_from_a_file(tmp_path: Path) -> None:
         assert server.posts()[0].body["messages"] == messages
 
 
+def test_without_an_endpoint_the_embedded_engine_answers(tmp_path: Path) -> None:
+    flags = ("--prompt", "Hi", "--max-tokens", "6", "--temperature", "0")
+    status, table = run_json(*flags, "--no-kv-cache", env=environment(tmp_path))
+    (run,) = table["runs"]
+    if status and "model" in run["failure"]["message"]:
+        pytest.skip("no model is shipped with this checkout")
+    assert status == 0
+    assert run["completion_tokens"] in range(1, 7)
+    assert run["token_source"] == "usage"
+    assert table["endpoint"]["key_from"] is None
+    status, table = run_json(*flags, "--model", "demo-auth", env=environment(tmp_path))
+    assert status == 1
+    assert table["runs"][0]["failure"]["class"] == "auth"
+
+
 def test_a_failure_is_status_1_and_an_object(tmp_path: Path) -> None:
     reply = error(401, "Incorrect API key provided", code="invalid_api_key")
     with scripted(lambda asked: reply) as server:
