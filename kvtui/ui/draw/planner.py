@@ -9,10 +9,13 @@ from kvtui.memory.units import gib
 from kvtui.text import one_line
 from kvtui.ui.draw.bars import gauge, segments
 from kvtui.ui.planner.answer import PlannerState, engine_name
+from kvtui.ui.planner.curve import GRID_CONTEXTS, GRID_USERS
 from kvtui.ui.planner.form import ENGINE_NAMES
-from kvtui.ui.rows import BLANK, Row, Span, between, clip, crop, left, row, width_of, wrap
+from kvtui.ui.planner.presets import PRESETS
+from kvtui.ui.rows import BLANK, Row, Span, between, clip, crop, left, right, row, width_of, wrap
 
 WIDE = 62
+NARROW = 40
 LABEL = 14
 MORE_MARK = Span("more ▸ ^n", "accent", "screen.whole")
 FLAG_KEYS = ("^y", "^l")
@@ -70,7 +73,17 @@ def _parts(state: PlannerState, told: Answer, width: int) -> list[_Part]:
         _Part(1, _legend(told, width)),
         _Part(1, [_cache_gauge(told, width)]),
         _Part(0, [_verdict(told, width)], gap=True),
-        _Part(0, [_figure("per token", f"{told.bytes_per_token:,} B", "", width)]),
+        _Part(
+            0,
+            [
+                _figure(
+                    "per token",
+                    f"{told.bytes_per_token:,} B",
+                    "" if wide else f"+ {gib(constant)} constant",
+                    width,
+                )
+            ],
+        ),
         _Part(
             2,
             [
@@ -81,9 +94,14 @@ def _parts(state: PlannerState, told: Answer, width: int) -> list[_Part]:
         ),
         _Part(
             3 if constant else 5,
-            [_figure("of it constant", gib(constant), "however long it is", width)],
+            [_figure("of it constant", gib(constant), "however long it is", width)] if wide else [],
         ),
-        _Part(2, [_figure("KV in all", gib(told.total_bytes), f"for {many} tokens", width)]),
+        _Part(
+            2,
+            [_figure("KV in all", gib(told.total_bytes), f"for {many}", width)]
+            if wide or question.concurrency > 1
+            else [],
+        ),
         _Part(0, [_figure("longest", *_longest(told), width)]),
         _Part(
             0,
@@ -98,7 +116,7 @@ def _parts(state: PlannerState, told: Answer, width: int) -> list[_Part]:
         ),
         _Part(2, [_bound(told, width)], gap=True),
         _Part(1, _need(state, told, width)),
-        _Part(1, _flag_rows(state, width, whole=False), gap=True),
+        _Part(1, _flag_rows(state, width), gap=True),
         _Part(3, _wrapped(f"{told.formula}", width, "text")),
         _Part(4, _wrapped(told.overhead_formula, width, "muted"), gap=True),
     ]
@@ -134,30 +152,37 @@ def _segments(told: Answer) -> list[tuple[str, int, str, str]]:
 def _legend(told: Answer, width: int) -> list[Row]:
     """Each segment with its size, as many to a row as fit."""
     budget = told.budget
+    narrow = width < WIDE
     lines: list[Row] = []
     line: list[Span] = []
     for name, size, glyph, role in _segments(told):
         if not size and role in ("overhead", "outside"):
             continue
-        figure = gib(size)
+        figure = gib(told.per_gpu_total_bytes if role == "used" else size)
         if role == "weights" and told.weights_bytes is None:
             figure = "unknown"
         note = ""
         if role == "overhead" and budget.overhead_high_bytes > budget.overhead_bytes:
             note = f" ±{gib(budget.overhead_high_bytes - budget.overhead_bytes)}"
-            note = note.removesuffix(" GiB") if width < WIDE else note
+        if narrow:  # the last of a row keeps the unit
+            figure, note = figure.removesuffix(" GiB"), note.removesuffix(" GiB")
+            name = name.removeprefix("KV ")
         entry = row((f"{glyph} ", role), (f"{name} ", "muted"), (figure, "text"), (note, "muted"))
-        if line and width_of(tuple(line)) + 3 + width_of(entry) > width:
+        gap = 2 if narrow else 3
+        if line and width_of(tuple(line)) + gap + width_of(entry) > width:
             lines.append(tuple(line))
             line = []
-        line += [*([Span("   ")] if line else []), *entry]
+        line += [*([Span(" " * gap)] if line else []), *entry]
     return [*lines, tuple(line)]
 
 
 def _cache_gauge(told: Answer, width: int) -> Row:
     need, have = told.per_gpu_total_bytes, max(told.budget.kv_bytes, 0)
     figures = f" {gib(need)} of {gib(have)}"
-    bar = gauge(need, have or 1, max(6, width - len(figures) - 6), role="used")
+    if width < NARROW:
+        figures = f" {gib(need).removesuffix(' GiB')} of {gib(have)}"
+    room = max(3, width - len(figures) - 6)
+    bar = gauge(need, have or 1, room, role="used" if told.fits else "bad")
     return row(("cache ", "muted"), *bar, (figures, "strong" if told.fits else "bad"))
 
 
@@ -182,6 +207,8 @@ def _verdict(told: Answer, width: int) -> Row:
 def _figure(label: str, figure: str, beside: str, width: int) -> Row:
     """A label, a figure right-aligned in its column, and what it is of."""
     cell = 16 if width >= WIDE else 12
+    if width < NARROW:
+        cell, beside = width - LABEL - 1, ""
     pad = " " * max(0, cell - len(figure))
     return crop(
         row((left(label, LABEL), "muted"), pad, (figure, "strong"), (f" {beside}", "muted")), width
@@ -201,7 +228,9 @@ def _longest(told: Answer) -> tuple[str, str]:
 def _bound(told: Answer, width: int) -> Row:
     """Decode's upper bound for some batches, from the first to what fits."""
     if not told.bounds:
-        return _figure("decode ≤", "—", "weights or bandwidth unknown", width)
+        known = told.question.card.bandwidth_bytes_per_s
+        why = "weights unknown" if known else "bandwidth unknown"
+        return _figure("decode ≤", "—", why, width)
     most = max(told.max_concurrency, 1)
     possible = [bound for bound in told.bounds if bound.batch <= most] or list(told.bounds[:1])
     kept = [possible[0]]
@@ -209,15 +238,11 @@ def _bound(told: Answer, width: int) -> Row:
         kept.append(possible[len(possible) // 2])
     if len(possible) > 1:
         kept.append(possible[-1])
-    shown = " · ".join(f"{bound.tokens_per_s:,.0f} at {bound.batch}" for bound in kept)
-    return crop(
-        row(
-            (left("decode ≤", LABEL), "muted"),
-            (f"{shown} tok/s", "strong"),
-            (" (bandwidth's upper bound)" if width >= WIDE else " (upper bound)", "muted"),
-        ),
-        width,
-    )
+    shown = " · ".join(f"{bound.tokens_per_s:,.0f} at {bound.batch}" for bound in kept) + " tok/s"
+    named = " upper bound by bandwidth"
+    if LABEL + len(shown) + len(named) > width:
+        named = " upper bound"
+    return crop(row((left("decode ≤", LABEL), "muted"), (shown, "strong"), (named, "muted")), width)
 
 
 def _need(state: PlannerState, told: Answer, width: int) -> list[Row]:
@@ -237,7 +262,7 @@ def _need(state: PlannerState, told: Answer, width: int) -> list[Row]:
     ]
 
 
-def _flag_rows(state: PlannerState, width: int, *, whole: bool) -> list[Row]:
+def _flag_rows(state: PlannerState, width: int) -> list[Row]:
     lines: list[Row] = []
     for number, item in enumerate(state.flags[:2]):
         key = FLAG_KEYS[number]
@@ -250,7 +275,7 @@ def _flag_rows(state: PlannerState, width: int, *, whole: bool) -> list[Row]:
             (mark, "bad"),
         )
         room = max(8, width - width_of(head))
-        many = wrap(text, room) if whole or width >= WIDE else [clip(text, room)]
+        many = wrap(text, room)
         lines.append((*head, Span(many[0], role, action)))
         lines += [row(" " * width_of(head), Span(line, role, action)) for line in many[1:]]
     return lines
@@ -270,7 +295,7 @@ def _note(note: str, width: int) -> list[Row]:
 # --- beside the answer ----------------------------------------------------------------------------
 
 
-def title_of(state: PlannerState) -> str:
+def title_of(state: PlannerState, width: int) -> str:
     """What the answer is about, for its border."""
     told = state.told
     if told is None:
@@ -281,9 +306,47 @@ def title_of(state: PlannerState) -> str:
     ways = [f"{name} {count}" for name, count in (("TP", split.tp), ("PP", split.pp)) if count > 1]
     ways += [f"{split.dp} replicas"] if split.dp > 1 else []
     cards = f"{split.cards} × {question.card.name}" + (f" ({', '.join(ways)})" if ways else "")
-    return " · ".join(
-        [one_line(question.model.name, 60), f"KV {precision}", cards, engine_name(told)]
-    )
+    short = " · ".join([cards, f"KV {precision}", engine_name(told)])
+    whole = f"{one_line(question.model.name, 60)} · {short}"
+    if state.stale:
+        return clip(f"▲ the answer before: {whole}", width)
+    return whole if len(whole) <= width else clip(short, width)
+
+
+def grid_rows(state: PlannerState, fits: tuple[tuple[bool, ...], ...], width: int) -> list[Row]:
+    """What fits of contexts × users; a click takes one."""
+    told = state.told
+    if told is None or not fits:
+        return []
+    cell = max(5, (width - 8) // len(GRID_USERS))
+    lines = [
+        row((left("", 8), "muted"), *[(right(f"{users:,}", cell), "muted") for users in GRID_USERS])
+    ]
+    limit = told.question.model.max_context
+    for context, line in zip(GRID_CONTEXTS, fits, strict=True):
+        own = context == told.question.context
+        spans = [Span(left(f"{context // 1024}k", 8), "accent" if own else "muted")]
+        for users, fit in zip(GRID_USERS, line, strict=True):
+            glyph, role = ("✓", "good") if fit else ("✗", "bad")
+            if fit and limit is not None and context > limit:
+                glyph, role = "·", "muted"
+            here = own and users == told.question.concurrency
+            text = right(f"▸{glyph}" if here else glyph, cell)
+            spans.append(Span(text, role, f"screen.lengths({context},{users})"))
+        lines.append(tuple(spans))
+    return lines
+
+
+def preset_rows(width: int) -> list[Row]:
+    """The worked examples; a click takes one."""
+    return [
+        between(
+            row(Span(preset.short, "text", f"screen.preset({at})")),
+            row(Span(preset.figure, "strong", f"screen.preset({at})")),
+            width,
+        )
+        for at, preset in enumerate(PRESETS)
+    ]
 
 
 def note_rows(
@@ -295,10 +358,6 @@ def note_rows(
     for _, text in problems:
         for at, line in enumerate(wrap(text, width - 2)):
             lines.append(row(("▲ " if not at else "  ", "bad"), (line, "warn")))
-    if state.stale and state.told is not None:
-        lines += [
-            row((line, "muted")) for line in wrap("The answer is still the one before.", width)
-        ]
     if matches and (state.problem(focused) or not lines):
         if not state.problem(focused):
             lines = []

@@ -102,12 +102,16 @@ def smallest(
         question.model, told.k, told.v, question.context
     )
     found: list[need.Choice] = []
+    holds: dict[tuple[int, int, int], bool] = {}  # many cards are of one size
     for choice in tried:
-        if any(choice.card is other.card for other in found):
+        card, number = choice
+        if any(card is other.card for other in found) or number * _room(question, card) < least:
             continue
-        if choice.number * _room(question, choice.card) < least:
-            continue
-        if need.fewest(replace(question, card=choice.card), (choice.number,)) is not None:
+        size = (card.memory_bytes, card.engine_total_bytes, number)
+        if size not in holds:
+            asked = replace(question, card=card)
+            holds[size] = need.fewest(asked, (number,)) is not None
+        if holds[size]:
             found.append(choice)
             if len(found) == count:
                 break

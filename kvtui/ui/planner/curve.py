@@ -112,14 +112,14 @@ def draw_curve(told: Answer, axis: Axis, points: int = POINTS) -> Curve:
     )
 
 
-def said(curve: Curve, card: str, width: int) -> str:
+def said(curve: Curve, width: int) -> str:
     """The crossing in words, a shorter form where there is little width."""
     from kvtui.memory.units import gib
 
     room = gib(curve.room)
     what = "tokens" if curve.axis == "context" else "users"
     if curve.fixed > curve.room:
-        long = f"weights and overhead alone exceed the {room} there are: the lines never meet"
+        long = f"weights and overhead alone exceed the {room} there are"
         short = f"weights alone exceed {room}"
     elif curve.crossing is None:
         long = f"memory sets no limit: the cache stays the same at any number of {what}"
@@ -129,9 +129,29 @@ def said(curve: Curve, card: str, width: int) -> str:
         short = f"not one fits into {room}"
     else:
         word = what if curve.crossing != 1 else what[:-1]
-        long = f"meets the {room} of {card} at {curve.crossing:,} {word}"
+        long = f"fills the room of {room} at {curve.crossing:,} {word}"
         short = f"full at {curve.crossing:,} {word}"
         limit = curve.model_limit
         if limit is not None and curve.crossing > limit:
             long += f" (the model itself takes {limit:,})"
     return long if len(long) <= width else short
+
+
+GRID_CONTEXTS = (2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 131_072)
+GRID_USERS = (1, 4, 16, 64, 256)
+
+
+def fit_grid(told: Answer) -> tuple[tuple[bool, ...], ...]:
+    """Whether each of `GRID_USERS` fits, a row for each of `GRID_CONTEXTS`."""
+    ready = lay_out(told.question)
+    pairs = list(zip(ready.stores, ready.budgets, strict=True))
+    return tuple(
+        tuple(
+            all(
+                store.total_bytes(context, ceil_div(users, ready.split.dp)) <= own.kv_bytes
+                for store, own in pairs
+            )
+            for users in GRID_USERS
+        )
+        for context in GRID_CONTEXTS
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from textual.binding import Binding
@@ -10,13 +11,14 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from kvtui.memory.errors import PlanError
-from kvtui.ui.draw.planner import answer_rows, title_of, whole_text
+from kvtui.ui.draw.planner import answer_rows, grid_rows, preset_rows, title_of, whole_text
 from kvtui.ui.planner import lists
 from kvtui.ui.planner.answer import Planner, PlannerState
-from kvtui.ui.planner.curve import Axis, draw_curve
-from kvtui.ui.planner.form import FIELDS, Known, PlannerForm
+from kvtui.ui.planner.curve import Axis, draw_curve, fit_grid
+from kvtui.ui.planner.form import ENGINE_NAMES, FIELDS, Known
 from kvtui.ui.planner.pane import form_of, hand_back, known_of
-from kvtui.ui.rows import Row, Span, between, clip, row
+from kvtui.ui.planner.presets import PRESETS
+from kvtui.ui.rows import Row, Span, between, row
 from kvtui.ui.screens.main import MainScreen
 from kvtui.ui.screens.picker import PickerScreen
 from kvtui.ui.widgets.lines import LinesWidget
@@ -56,7 +58,17 @@ KEYS: tuple[tuple[str, str, str, str, str], ...] = (
     ("leave", "escape", "esc", "back", "Back to the main screen; the fields are forgotten."),
     ("palette", "ctrl+p", "^p", "more", "Find a command by typing."),
 )
-_FOOTER = ("choose", "presets", "axis", "large", "copy_flags(0)", "take_over", "leave", "palette")
+_FOOTER = (
+    "choose",
+    "presets",
+    "axis",
+    "large",
+    "copy_flags(0)",
+    "take_over",
+    "whole",
+    "leave",
+    "palette",
+)
 
 
 class PlannerBar(LinesWidget):
@@ -110,11 +122,42 @@ class AnswerPane(LinesWidget):
 
     def _title(self) -> None:
         if self.state is not None:
-            self.border_title = clip(title_of(self.state), max(10, self.outer_size.width - 6))
+            self.border_title = title_of(self.state, max(10, self.outer_size.width - 6))
 
     def draw(self, width: int, height: int) -> Sequence[Row]:
         """The rows."""
         return () if self.state is None else answer_rows(self.state, width, height)
+
+
+class GridPane(LinesWidget):
+    """What fits of some contexts and numbers of users."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.state: PlannerState | None = None
+        self.fits: tuple[tuple[bool, ...], ...] = ()
+        self.border_title = "context × users that fit"
+
+    def show(self, state: PlannerState, fits: tuple[tuple[bool, ...], ...]) -> None:
+        """Draw a grid."""
+        self.state, self.fits = state, fits
+        self.redraw()
+
+    def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
+        """The rows."""
+        return () if self.state is None else grid_rows(self.state, self.fits, width)
+
+
+class ExamplesPane(LinesWidget):
+    """The worked examples."""
+
+    def on_mount(self) -> None:
+        """The key that lists them stands in the title."""
+        self.border_title = "examples (^o)"
+
+    def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
+        """The rows."""
+        return preset_rows(width)
 
 
 class FieldPicker(PickerScreen):
@@ -162,13 +205,18 @@ class PlannerScreen(Screen[str | None]):
         self.fields = PlannerFields(form_of(view))
         self.answer = AnswerPane(id="plan-answer")
         self.plot = PlotPane(id="plan-plot")
+        self.grid = GridPane(id="plan-grid")
+        self.examples = ExamplesPane(id="plan-examples")
         self.state = self.planner.update(self.fields.form())
 
     def compose(self) -> ComposeResult:
         """Head, fields beside answer and plot, foot."""
         yield PlannerBar(id="plan-head", foot=False)
         with Horizontal(id="plan-body"):
-            yield self.fields
+            with Vertical(id="plan-left"):
+                yield self.fields
+                yield self.grid
+                yield self.examples
             with Vertical(id="plan-right"):
                 yield self.answer
                 yield self.plot
@@ -224,7 +272,8 @@ class PlannerScreen(Screen[str | None]):
         self._dirty = False
         told = self.state.told
         if told is not None:
-            self.plot.show(draw_curve(told, self.axis), told.question.card.name)
+            self.plot.show(draw_curve(told, self.axis))
+            self.grid.show(self.state, fit_grid(told))
 
     # --- commands -------------------------------------------------------------------------------
 
@@ -251,15 +300,22 @@ class PlannerScreen(Screen[str | None]):
 
     def action_presets(self) -> None:
         """Take one of the worked examples."""
-        from kvtui.ui.planner.presets import PRESETS
-
         items = [(str(at), preset.title, preset.figure) for at, preset in enumerate(PRESETS)]
 
         def chosen(value: str | None) -> None:
             if value is not None:
-                self.fields.fill(PRESETS[int(value)].form)
+                self.action_preset(int(value))
 
         self.app.push_screen(PickerScreen("Worked examples", items), chosen)
+
+    def action_preset(self, number: int) -> None:
+        """Put an example into the fields."""
+        self.fields.fill(PRESETS[number].form)
+
+    def action_lengths(self, context: int, users: int) -> None:
+        """Take a cell of the grid."""
+        form = replace(self.fields.form(), context=str(context), users=str(users))
+        self.fields.fill(form)
 
     def action_axis(self) -> None:
         """Context or users along x."""
@@ -270,6 +326,7 @@ class PlannerScreen(Screen[str | None]):
     def action_large(self) -> None:
         """The plot in place of the answer, or both."""
         self.toggle_class("-large")
+        self.plot.set_large(self.has_class("-large"))
 
     def action_whole(self) -> None:
         """All of the answer as text."""
@@ -279,8 +336,6 @@ class PlannerScreen(Screen[str | None]):
 
     def action_copy_flags(self, number: int) -> None:
         """Copy an engine's flags."""
-        from kvtui.ui.planner.form import ENGINE_NAMES
-
         if number >= len(self.state.flags):
             self._say("There are no flags yet.", "warning")
             return
@@ -327,10 +382,6 @@ class PlannerScreen(Screen[str | None]):
                 await self.app.run_action(f"screen.{value}")
 
         self.app.push_screen(PickerScreen("Planner", items), chosen)
-
-    def load(self, form: PlannerForm) -> None:
-        """Put a whole form into the fields."""
-        self.fields.fill(form)
 
     def _say(self, sentence: str, severity: Any = "information") -> None:
         self.notify(sentence, severity=severity, markup=False, timeout=6)

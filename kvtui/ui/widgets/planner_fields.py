@@ -45,7 +45,8 @@ class FieldLabel(LinesWidget):
         """One row."""
         role = "bad" if self.wrong else ("accent" if self.focused else "muted")
         glyph = "▲" if self.wrong and self._cells == FIRST_LABEL else ""
-        text = left(f"{glyph}{self._field.label}", self._cells)
+        pad = "" if self._cells == FIRST_LABEL else " "
+        text = left(f"{pad}{glyph}{self._field.label}", self._cells)
         return [(Span(text, role, f"screen.choose('{self._field.name}')"),)]
 
 

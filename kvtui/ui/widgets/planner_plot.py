@@ -14,9 +14,9 @@ from kvtui.ui.widgets.panes import TitledLines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# plotext's colour numbers as tags: each becomes a role of the theme.
-_TAGS = {1: "bad", 2: "used", 3: "weights", 4: "warn"}
-_BAD, _USED, _WEIGHTS, _WARN = "red", "green", "yellow", "blue"
+# plotext's colours as tags: each number becomes a role of the theme.
+_ROOM, _USED, _FIXED, _CROSSING, _WORDS = 1, 2, 3, 5, 6
+_TAGS = {_ROOM: "bad", _USED: "used", _FIXED: "weights", _CROSSING: "warn", _WORDS: "muted"}
 
 
 class PlotPane(TitledLines):
@@ -25,13 +25,18 @@ class PlotPane(TitledLines):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.curve: Curve | None = None
-        self.card = ""
+        self.large = False
 
-    def show(self, curve: Curve | None, card: str) -> None:
+    def show(self, curve: Curve) -> None:
         """Draw a curve."""
-        self.curve, self.card = curve, card
+        self.curve = curve
         self._title()
         self.redraw()
+
+    def set_large(self, large: bool) -> None:
+        """Say what the key does next."""
+        self.large = large
+        self._title()
 
     def on_resize(self) -> None:
         """The title's line follows the width."""
@@ -42,14 +47,14 @@ class PlotPane(TitledLines):
             what = "context" if self.curve.axis == "context" else "users"
             self.border_title = f"memory on a card, GiB, against {what}"
             other = "users" if self.curve.axis == "context" else "context"
-            self.border_subtitle = f"^t {other} · ^g large"
+            self.border_subtitle = f"^t {other} · ^g {'back' if self.large else 'large'}"
 
     def draw(self, width: int, height: int) -> Sequence[Row]:
         """The plot, and its sentence below."""
         if self.curve is None or width < 20 or height < 5:
             return ()
         lines = draw_plot(self.curve, width, height - 1)
-        sentence = said(self.curve, self.card, width - 2)
+        sentence = said(self.curve, width - 2)
         ok = self.curve.asked_bytes <= self.curve.room
         mark = Span("✓ " if ok else "✗ ", "good" if ok else "bad")
         lines += [BLANK] * (height - 1 - len(lines))
@@ -69,27 +74,37 @@ def draw_plot(curve: Curve, width: int, height: int) -> list[Row]:
     figure.clear()
     figure.theme("default")
     figure.plot_size(width, height)
-    top = max(curve.room, curve.asked_bytes, curve.fixed) * 1.12 / GIB
-    end = curve.end
+    for axis in ("x", "y"):
+        figure.axes(False, axis=axis, side=1)
+    room, fixed, end = curve.room / GIB, curve.fixed / GIB, curve.end
+    highest = max(room, fixed, min(curve.asked_bytes / GIB, 1.6 * room)) or 1
+    cell = highest / max(height - 4, 1)
+    top = highest + 1.5 * cell
 
-    def line(xs: list[float], ys: list[float], color: str) -> None:
+    def line(xs: list[float], ys: list[float], color: int) -> None:
         signal = figure.signal(xs, ys, marker=plotext.marker("braille", color))
         signal.lines()
         figure.draw(signal)
 
-    line([0, end], [curve.fixed / GIB] * 2, _WEIGHTS)
-    xs, ys = _visible(curve, top)
-    line(xs, ys, _USED)
-    line([0, end], [curve.room / GIB] * 2, _BAD)
+    def say(y: float, words: str) -> None:
+        figure.draw(figure.text(end * 0.03, y, plotext.colorize(words, _WORDS)))
+
+    line([0, end], [fixed, fixed], _FIXED)
+    line([0, end], [room, room], _ROOM)
     if curve.crossing:
-        line([curve.crossing] * 2, [0, curve.room / GIB], _WARN)
+        line([curve.crossing, curve.crossing], [0, room], _CROSSING)
+    line(*_visible(curve, top), _USED)
+    if height >= 8:
+        say(room + cell, f"room {room:,.2f}")
+        if fixed > 3 * cell:
+            say(fixed - cell, f"weights and overhead {fixed:,.2f}")
     x_ruler, y_ruler = figure.ruler("x"), figure.ruler("y")
     x_ruler.lim(0, end)
     y_ruler.lim(0, top)
     binary = curve.axis == "context"
     marks = ticks(end, max(2, width // 14), binary=binary, least=1)
     x_ruler.ticks(marks, [tick_label(mark, binary=binary) for mark in marks])
-    sizes = ticks(top, max(2, height // 3))
+    sizes = ticks(top, max(2, height // 2))
     y_ruler.ticks(sizes, [f"{size:,.10g}" for size in sizes])
     text = Text.from_ansi(figure.build().string().rstrip("\n"))
     return [_roles(line) for line in text.split("\n")]
@@ -123,7 +138,7 @@ def _roles(line: Text) -> Row:
         if color is not None and color.number in _TAGS:
             role = _TAGS[color.number]
             for at in range(start, min(end, len(plain))):
-                if "\u2800" <= plain[at] <= "\u28ff":
+                if role == "muted" or "\u2800" <= plain[at] <= "\u28ff":
                     roles[at] = role
     for char, role in zip(plain, roles, strict=True):
         if spans and spans[-1].role == role:
