@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kvtui.bench.curl import Sent
 from kvtui.bench.remembered import recall, remember
 from kvtui.config import Endpoint, Settings, load_settings, resolve_endpoint
 from kvtui.failure import Evidence, Verdict
@@ -144,6 +145,11 @@ class Run:
     def itl_histogram(self, bins: int = 40) -> list[tuple[float, float, int]]:
         """Gaps between chunks: (from, to) in seconds and how many."""
         return self._meter.histogram(bins)
+
+    def sent(self) -> Sent:
+        """What was asked, as it went out in the end; complete when it is done."""
+        endpoint = self.request.endpoint
+        return Sent(endpoint, self.base_url or endpoint.base_url, self.request, self.quirks)
 
     def stop(self) -> None:
         """Cancel the request; ``done`` is set when its connection is closed."""

@@ -5,19 +5,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from math import inf
+from math import ceil, inf
 from statistics import median
 from time import perf_counter
 
-from kvtui.failure import Evidence, Hint, Verdict
+from kvtui.bench.curl import Sent
+from kvtui.failure import Evidence, Hint
 from kvtui.measure.figures import RunFigures, Snapshot
 from kvtui.stream.request import Request
-from kvtui.text import one_line, sanitise
+from kvtui.text import one_line, redact, sanitise
 from kvtui.ui.ports import PreparedLike, RunLike, SessionLike
 from kvtui.ui.state import (
     EndpointView,
@@ -32,6 +34,8 @@ SERIES_POINTS = 240
 FIGURES_S = 0.095
 """Figures change ten times a second, text with every frame: an eye reads no faster."""
 MAX_FAILURES = 100
+LONGEST_WAIT_S = 3600.0
+"""Longer waits are said, not counted down."""
 DEMO_MODELS = tuple(
     f"demo-{name}"
     for name in ("auth", "network", "parameter", "filter", "ratelimit", "server", "truncated")
@@ -55,6 +59,10 @@ class Frame:
     """A run began in this frame: its number in the repeat, from 1; else 0."""
     finished: tuple[RunFigures, ...] = ()
     running: bool = False
+    counting: bool = False
+    """A wait that the server asked for is being counted down."""
+    notes: tuple[str, ...] = ()
+    """What was changed on the way to the server, each said once."""
 
 
 @dataclass
@@ -80,6 +88,10 @@ class Conductor:
     _measured: float = -inf
     trouble: str = ""
     """What went wrong in kvtui itself, once; the screen says it and empties it."""
+    _last: tuple[Sent, Evidence | None] | None = None
+    _retry_at: float | None = None
+    _notes: list[str] = field(default_factory=list)
+    _said: set[str] = field(default_factory=set)
     waiting: bool = False
     """Run was asked for before the endpoint was ready: it begins when it is."""
 
@@ -95,7 +107,8 @@ class Conductor:
         if endpoint.embedded:
             label, key = "embedded", "no key needed"
         else:
-            label = one_line(endpoint.base_url.split("://", 1)[-1], 60)
+            shown = redact(endpoint.base_url, endpoint.api_key)
+            label = one_line(shown.split("://", 1)[-1], 60)
             key = f"key from {endpoint.key_from}" if endpoint.key_from else "no key sent"
             if endpoint.key_wanted_from:
                 key = f"no key in {one_line(endpoint.key_wanted_from, 40)}"
@@ -104,14 +117,17 @@ class Conductor:
             model=one_line(self.model, 60),
             key=key,
             embedded=endpoint.embedded,
-            note=_engine_note(prepared) or one_line(" · ".join(prepared.notes), 120),
+            note=_engine_note(prepared)
+            or one_line(redact(" · ".join(prepared.notes), endpoint.api_key), 120),
             ready=usable,
             problem="" if usable or verdict is None else one_line(verdict.message),
             models=(*prepared.models, *(DEMO_MODELS if endpoint.embedded else ())),
         )
         self.errors = replace(self.errors, demo=endpoint.embedded)
         if verdict is not None and verdict.is_failure:
-            self._record(verdict, prepared.evidence, ())
+            self._record(
+                Failure("", verdict, prepared.evidence, self.model, sent=_listed(prepared))
+            )
 
     def opening_failed(self, sentence: str) -> None:
         """The endpoint cannot be used at all."""
@@ -149,6 +165,8 @@ class Conductor:
         if problem:
             return problem
         self._results.clear()
+        self._retry_at = None  # pressed at once: the wait is not kept
+        self.errors = replace(self.errors, wait_s=None)
         self._index = 0
         self._repeats = self.form.repeats
         self._stopping = False
@@ -216,7 +234,8 @@ class Conductor:
         """What is new since the last frame, and how things stand."""
         run = self._run
         if run is None:
-            return Frame(self._stream, self._live(self._stream.snapshot))
+            live = self._live(self._stream.snapshot)
+            return Frame(self._stream, live, counting=self._count_down())
         done = run.done.is_set()  # before draining: what comes later is the next frame's
         pieces = tuple((piece.kind, sanitise(piece.text), piece.replaces) for piece in run.drain())
         began, self._began = self._began, 0
@@ -239,8 +258,16 @@ class Conductor:
         if done:
             figures = self._finish(run)
             finished = (figures,) if figures is not None else ()
+        notes, self._notes = tuple(self._notes), []
         return Frame(
-            self._stream, self._live(snapshot), pieces, began, finished, self._run is not None
+            self._stream,
+            self._live(snapshot),
+            pieces,
+            began,
+            finished,
+            self._run is not None,
+            self._count_down(),
+            notes,
         )
 
     def _finish(self, run: RunLike) -> RunFigures | None:
@@ -261,8 +288,16 @@ class Conductor:
             failed=verdict.is_failure,
             median=self._median(),
         )
-        hints = (*figures.hints, *(Hint("note", note) for note in run.notes))
-        self._record(verdict, figures.evidence, hints)
+        key = self.prepared.endpoint.api_key if self.prepared is not None else None
+        notes = [redact(note, key) for note in run.notes]
+        hints = (*figures.hints, *(Hint("note", note) for note in notes))
+        self._last = (run.sent(), figures.evidence)
+        self._notes += [note for note in notes if note not in self._said]
+        self._said.update(notes)
+        failure = Failure(
+            "", verdict, figures.evidence, self.model, figures=figures, sent=run.sent()
+        )
+        self._record(failure, hints)
         self._run = None
         if self._index < self._repeats and not self._stopping and not verdict.is_failure:
             self._next()
@@ -292,16 +327,61 @@ class Conductor:
 
     # --- errors ---------------------------------------------------------------------------------
 
-    def _record(self, verdict: Verdict, evidence: Evidence | None, hints: tuple[Hint, ...]) -> None:
+    def look(self, step: int) -> bool:
+        """Show an older failure (1) or a newer one (-1); False where there is none."""
+        shown = self.errors.shown + step
+        if not 0 <= shown < len(self.errors.failures):
+            return False
+        self.errors = replace(self.errors, shown=shown)
+        return True
+
+    def asked(self) -> tuple[Sent, Evidence | None] | None:
+        """The request of the failure shown, else the latest one, else the one that Enter sends."""
+        errors = self.errors
+        failure = errors.selected
+        if (
+            failure is not None
+            and failure.sent is not None
+            and (errors.shown or not errors.last_ok)
+        ):
+            return failure.sent, failure.evidence
+        if self._last is not None:
+            return self._last
+        if self.prepared is None:
+            return None
+        request = self.build(self.prepared, self.model, self.form)
+        return Sent(request.endpoint, request.endpoint.base_url, request), None
+
+    def _count_down(self) -> bool:
+        """Whole seconds until the server's wait is over; True while there are some."""
+        if self._retry_at is None:
+            return False
+        left = max(0, ceil(self._retry_at - self.clock()))
+        if left != self.errors.wait_s:
+            self.errors = replace(self.errors, wait_s=left)
+        if not left:
+            self._retry_at = None
+        return left > 0
+
+    @property
+    def counting(self) -> bool:
+        """A wait that the server asked for is not over."""
+        return self._retry_at is not None
+
+    def _record(self, failure: Failure, hints: tuple[Hint, ...] = ()) -> None:
+        """Count a request; ``failure`` is what would be kept of it if it is none that went well."""
+        verdict, shown = failure.verdict, self.errors.shown
         counts = Counter(dict(self.errors.counts))
         counts[verdict.cls] += 1
         failures = self.errors.failures
         if verdict.cls != "ok":
-            at = self.now().strftime("%H:%M:%S")
-            same = failures and _same(failures[0].verdict, verdict)
+            same = bool(failures) and _same(failures[0], failure)
             times = failures[0].times + 1 if same else 1
-            failure = Failure(at, verdict, evidence, self.model, times)
-            failures = (failure, *failures[1 if same else 0 :])
+            kept = replace(failure, at=self.now().strftime("%H:%M:%S"), times=times)
+            failures = (kept, *failures[1 if same else 0 :])
+            shown = 0
+            if verdict.retry_after_s is not None and verdict.retry_after_s <= LONGEST_WAIT_S:
+                self._retry_at = self.clock() + verdict.retry_after_s
         unique = {hint.subcode + hint.message: hint for hint in (*verdict.hints, *hints)}
         self.errors = replace(
             self.errors,
@@ -310,7 +390,9 @@ class Conductor:
             hints=tuple(unique.values()),
             last_ok=verdict.cls == "ok",
             failed=self.errors.failed + (1 if verdict.is_failure else 0),
+            shown=shown,
         )
+        self._count_down()
 
 
 def _engine_note(prepared: PreparedLike) -> str:
@@ -325,8 +407,23 @@ def _engine_note(prepared: PreparedLike) -> str:
     return f"{size} parameters"
 
 
-def _same(one: Verdict, other: Verdict) -> bool:
-    return (one.cls, one.subcode, one.message) == (other.cls, other.subcode, other.message)
+def _listed(prepared: PreparedLike) -> Sent | None:
+    """The question for the models that failed; None where none was sent."""
+    url = prepared.evidence.url if prepared.evidence is not None else ""
+    if prepared.endpoint.embedded or not url.endswith("/models"):
+        return None
+    return Sent(prepared.endpoint, url.removesuffix("/models"))
+
+
+def _same(one: Failure, other: Failure) -> bool:
+    """The same failure again, whatever numbers (seconds left, ids) its sentence holds."""
+    return _likeness(one) == _likeness(other)
+
+
+def _likeness(failure: Failure) -> tuple[str, ...]:
+    verdict = failure.verdict
+    words = re.sub(r"\d+(?:[.,]\d+)*", "#", verdict.message)
+    return verdict.cls, verdict.subcode, words, failure.model
 
 
 def _median(values: Sequence[float | None]) -> float | None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kvtui.ui.conductor import Conductor
     from kvtui.ui.memory import MemoryView
     from kvtui.ui.ports import PreparedLike, SessionLike
-    from kvtui.ui.state import PromptForm
+    from kvtui.ui.state import PromptForm, ServerKV
 
 
 class ConductorReady(Message):
@@ -54,6 +54,18 @@ class OpeningFailed(Message):
     def __init__(self, sentence: str) -> None:
         super().__init__()
         self.sentence = sentence
+
+
+class ServerSaid(Message):
+    """The server was asked about its own KV cache; None: it says nothing of it."""
+
+    def __init__(self, kv: ServerKV | None) -> None:
+        super().__init__()
+        self.kv = kv
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the newest counts."""
+        return isinstance(message, ServerSaid)
 
 
 class FormSubmitted(Message):

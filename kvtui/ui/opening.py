@@ -10,8 +10,10 @@ from kvtui.ui.messages import (
     EndpointReady,
     MemoryReady,
     OpeningFailed,
+    ServerSaid,
     SessionReady,
 )
+from kvtui.ui.server import ServerWatch, server_kv
 from kvtui.ui.state import PromptForm
 
 if TYPE_CHECKING:
@@ -86,6 +88,7 @@ def open_all(app: KvtuiApp) -> None:
     main.post_message(MemoryReady(view, [*problems, *wrong]))
     from kvtui.bench.session import Session
 
+    main.server = ServerWatch(lambda status: main.post_message(ServerSaid(server_kv(status))))
     threads = app.options.get("threads") or settings.defaults.threads
     session = Session({**app.options, "settings": settings, "threads": threads, "remember": True})
     main.post_message(SessionReady(session))

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kvtui.bench.curl import Sent
     from kvtui.failure import Evidence, Hint, Verdict
-    from kvtui.measure.figures import Snapshot
+    from kvtui.measure.figures import RunFigures, Snapshot
 
 RUNNING_PHASES = frozenset({"connecting", "sending", "prefill", "decode"})
 
@@ -87,6 +88,9 @@ class Failure:
     model: str = ""
     times: int = 1
     """How many in a row were the same."""
+    figures: RunFigures | None = None
+    sent: Sent | None = field(default=None, repr=False)
+    """What was asked; it holds the key, so it is only handed on to what hides it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +109,20 @@ class ErrorsState:
     """The endpoint offers failures on demand (the embedded engine's ``demo-*`` models)."""
     failed: int = 0
     """Requests that failed; outcomes such as ``max_tokens`` are none."""
+    shown: int = 0
+    """Which failure is looked at, 0 the latest."""
+    wait_s: int | None = None
+    """Seconds left of what the server of the latest failure asked to wait; 0 when it is over."""
 
     @property
     def latest(self) -> Failure | None:
-        """The failure shown."""
+        """The latest failure."""
         return self.failures[0] if self.failures else None
+
+    @property
+    def selected(self) -> Failure | None:
+        """The failure shown."""
+        return self.failures[min(self.shown, len(self.failures) - 1)] if self.failures else None
 
     @property
     def requests(self) -> int:
@@ -152,6 +165,21 @@ class Rung:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerKV:
+    """What the server says of its own KV cache; None is "it does not say"."""
+
+    share: float | None = None
+    """In use, 0..1."""
+    tokens_used: int | None = None
+    tokens_total: int | None = None
+    bytes_used: int | None = None
+    running: int | None = None
+    waiting: int | None = None
+    source: str = ""
+    """The metric or field, sanitised."""
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryState:
     """What the Memory pane draws."""
 
@@ -188,3 +216,4 @@ class MemoryState:
     ladder: tuple[Rung, ...] = ()
     formula: str = ""
     notes: tuple[str, ...] = field(default=())
+    server: ServerKV | None = None

@@ -11,6 +11,7 @@ from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
+from kvtui.bench.curl import Sent
 from kvtui.config import Endpoint, Settings
 from kvtui.engine.child import EngineGeometry
 from kvtui.failure import Evidence, Hint, Verdict
@@ -201,6 +202,10 @@ class FakeRun:
             Sample(0.0047 * i, i, 190 + 30 * ((i * 7919) % 11) / 11)
             for i in range(2, arrived, step)
         ]
+
+    def sent(self) -> Sent:
+        endpoint = self.request.endpoint
+        return Sent(endpoint, endpoint.base_url, self.request)
 
     def stop(self) -> None:
         if self.stopped_at is None and not self.over:

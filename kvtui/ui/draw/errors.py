@@ -24,22 +24,26 @@ BADGES: dict[str, tuple[str, str, str, str]] = {
 
 def errors_rows(state: ErrorsState, width: int, height: int) -> list[Row]:
     """All rows of the pane for this size."""
-    latest = state.latest
-    footer = _footer(state, width)
+    latest = state.selected
+    footer = _footer(state, width, height)
     if latest is None:
         return _pad(_empty(state, width), footer, width, height, lost=False)
     body: list[Row] = []
-    if state.last_ok:
+    if state.shown:
+        place = f"{state.shown + 1} of {len(state.failures)}"
+        body.append(row(("‹ ", "accent"), (f"an older failure, {place}; ", "muted"), ("]", "key")))
+    elif state.last_ok:
         body.append(row(("✓ ", "good"), ("last request went well; before it:", "muted")))
     body += _badge(latest, width)
     fixes = _fixes(latest, width)
     # What to do must be seen: a long sentence gives way to the first fixes.
-    most = max(2, height - len(footer) - len(body) - min(len(fixes), 4))
+    wait = _wait(state, width)
+    most = max(2, height - len(footer) - len(body) - len(wait) - min(len(fixes), 4))
     body += _cut(wrap(sanitise(latest.verdict.message), width), most, width)
-    body += fixes
+    body += [*wait, *fixes]
     hints = [
         line
-        for hint in state.hints
+        for hint in (state.hints if not state.shown else ())
         for line in _hanging("· ", "faint", f"hint: {sanitise(hint.message)}", "muted", width)
     ]
     if hints:
@@ -53,6 +57,18 @@ def errors_rows(state: ErrorsState, width: int, height: int) -> list[Row]:
     if history and len(body) + 2 <= room:
         body += [BLANK, *history]
     return _pad(body, footer, width, height, lost=bool(facts or history))
+
+
+def _wait(state: ErrorsState, width: int) -> list[Row]:
+    """The countdown to the moment that the server named; r need not wait for it."""
+    if state.wait_s is None or state.shown:
+        return []
+    if not state.wait_s:
+        return [row(("● ", "good"), ("the wait is over: ", "text"), ("r", "key"), " asks again")]
+    minutes, seconds = divmod(state.wait_s, 60)
+    left = f"{minutes}:{seconds:02} to wait"
+    more = row(("  r", "key"), (" asks at once", "muted")) if width >= 34 else BLANK
+    return [row(("◷ ", "warn"), (left, "strong"), *more)]
 
 
 def _cut(lines: list[str], most: int, width: int) -> list[Row]:
@@ -154,13 +170,22 @@ def _facts(failure: Failure, width: int, room: int) -> list[Row]:
 
 
 def _history(state: ErrorsState, width: int) -> list[Row]:
+    """The other failures; while an older one is looked at, all of them."""
     rows: list[Row] = []
-    for failure in state.failures[1:]:
+    marked = state.shown > 0
+    for index, failure in enumerate(state.failures):
+        if not index and not marked:
+            continue
+        mark = ("▸ " if index == state.shown else "  ") if marked else ""
         glyph, word, _, role = BADGES[failure.verdict.cls]
         times = f" ×{failure.times}" if failure.times > 1 else ""
         rows.append(
             between(
-                row((f"{glyph} {word.lower()} ", role), (failure.verdict.subcode, "muted")),
+                row(
+                    (mark, "accent"),
+                    (f"{glyph} {word.lower()} ", role),
+                    (failure.verdict.subcode, "muted"),
+                ),
                 row((times + " ", "muted"), (failure.at, "muted")),
                 width,
             )
@@ -168,7 +193,38 @@ def _history(state: ErrorsState, width: int) -> list[Row]:
     return rows
 
 
-def _footer(state: ErrorsState, width: int) -> list[Row]:
+# What can be done with a failure, the first ones first where room is short: key, word, action.
+_KEYS = (
+    ("o", "body", "body"),
+    ("r", "again", "run"),
+    ("D", "doctor", "doctor"),
+    ("u", "curl", "copy_curl"),
+    ("Y", "copy", "copy_failure"),
+    ("R", "report", "copy_report"),
+)
+_LOOK = (("[", "older", "older"), ("]", "newer", "newer"))
+
+
+def _keys(state: ErrorsState, width: int, rows: int) -> list[Row]:
+    """The keys as clickable words, in at most so many rows."""
+    looks = _LOOK[: 2 if state.shown else 1] if len(state.failures) > 1 else ()
+    lines: list[list[Span]] = [[]]
+    for key, word, action in (*_KEYS[:2], *looks, *_KEYS[2:]):
+        gap = [Span("  ", "muted")] if lines[-1] else []
+        entry = [
+            Span(key, "key", f"screen.{action}"),
+            Span(f" {word}", "muted", f"screen.{action}"),
+        ]
+        if width_of((*lines[-1], *gap, *entry)) > width:
+            if len(lines) == rows:
+                break
+            lines.append(entry)
+        else:
+            lines[-1] += [*gap, *entry]
+    return [tuple(line) for line in lines]
+
+
+def _footer(state: ErrorsState, width: int, height: int) -> list[Row]:
     if not state.counts:
         return []
     spans: list[Span] = []
@@ -179,15 +235,7 @@ def _footer(state: ErrorsState, width: int) -> list[Row]:
     room = width - len(MORE_MARK.text) - 1
     lines = [crop(tuple(spans), room)]
     if state.latest is not None and width >= 34:
-        keys = row(
-            ("o", "key"),
-            (" body  ", "muted"),
-            ("Y", "key"),
-            (" copy  ", "muted"),
-            ("r", "key"),
-            (" again", "muted"),
-        )
-        lines.append(keys)
+        lines += _keys(state, width, 2 if height >= 16 else 1)
     return lines
 
 

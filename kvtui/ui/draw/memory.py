@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rich.cells import cell_len
+
 from kvtui.text import GIB, KIB, MIB, UNKNOWN, binary_size, count, gib
 from kvtui.ui.draw.bars import gauge, segments
 from kvtui.ui.rows import BLANK, Row, Span, between, clip, crop, left, right, row, wrap
-from kvtui.ui.state import MemoryState
+from kvtui.ui.state import MemoryState, ServerKV
 
 MORE_MARK = Span("more ▸ 2", "accent", "screen.zoom(2)")
 WIDE = 36
@@ -88,7 +90,12 @@ def _sections(state: MemoryState, width: int) -> list[_Section]:
             _short_legend(state, width) if wide else None,
             close=not wide,
         ),
-        _Section(0, _sequence(state, width)),
+        _Section(0, _sequence(state, width), close=state.server is not None),
+        _Section(
+            2,
+            _server(state.server, width) if state.server is not None else [],
+            _server(state.server, width)[:1] if state.server is not None else None,
+        ),
         _Section(3, _variants(state, width) if state.variants else []),
         _Section(1, _fits(state, width)),
         *([_ladder_section(state, width)] if wide and _ladder_says(state) else []),
@@ -211,6 +218,38 @@ def _sequence(state: MemoryState, width: int) -> list[Row]:
     bar = gauge(state.live_tokens, state.reserved_tokens, max(4, width - len(name) - len(figures)))
     over = state.live_tokens > state.reserved_tokens
     return [row((name, "muted"), *bar, (figures, "warn" if over else "strong"))]
+
+
+def _server(server: ServerKV, width: int) -> list[Row]:
+    """The server's own figure, then where it comes from and what it works on."""
+    wide = width >= WIDE
+    share = "" if server.share is None else f"{server.share:.1%}".replace("%", " %")
+    size = "" if server.bytes_used is None else binary_size(server.bytes_used)
+    used, total = server.tokens_used, server.tokens_total
+    tokens = "" if used is None else f"{used:,}"
+    if tokens and total is not None and wide:
+        tokens += f" / {total:,}"
+    first = size if size and wide else share or size
+    name = "server says " if wide else "server "
+    end = f"{tokens} tok" if tokens else ""
+    rows = [between(row((name, "muted"), (first, "strong")), row((end, "strong")), width)]
+    work = [
+        f"{number} {word}"
+        for number, word in ((server.running, "running"), (server.waiting, "waiting"))
+        if number is not None
+    ]
+    parts = [*([share] if first != share and share else []), *work]
+    if not wide:
+        return [rows[0], row((clip(" · ".join(parts), width), "muted"))] if parts else rows
+    source = clip(server.source, width - 2)
+    detail = " · ".join(parts)
+    if cell_len(f"{source} · {detail}") + 2 <= width:
+        return [
+            *rows,
+            row(("  ", "muted"), (f"{source} · {detail}" if detail else source, "muted")),
+        ]
+    rows.append(row(("  ", "muted"), (source, "muted")))
+    return [*rows, row(("  ", "muted"), (clip(detail, width - 2), "muted"))] if detail else rows
 
 
 def _fits(state: MemoryState, width: int) -> list[Row]:

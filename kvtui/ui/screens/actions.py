@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from kvtui.ui.memory import MemoryView
     from kvtui.ui.screens.picker import Choice
     from kvtui.ui.widgets.bars import TabsBar
-    from kvtui.ui.widgets.panes import ErrorsPane
     from kvtui.ui.widgets.stream_pane import StreamPane
 
 
@@ -26,7 +25,6 @@ class MainActions:
         conductor: Conductor | None
         memory: MemoryView | None
         stream: StreamPane
-        errors: ErrorsPane
         tabs: TabsBar
 
         # Of the screen's other half:
@@ -218,32 +216,6 @@ class MainActions:
         except ValueError as error:
             self.say(str(error), "warning")
         self.show_memory()
-
-    # --- errors ---------------------------------------------------------------------------------
-
-    def action_body(self) -> None:
-        """Open everything known of the latest failure."""
-        text = self._failure_text()
-        if text:
-            from kvtui.ui.screens.body import BodyScreen
-
-            self.app.push_screen(BodyScreen("The latest failure", text))
-
-    def action_copy_failure(self) -> None:
-        """Copy the latest failure."""
-        text = self._failure_text()
-        if text:
-            self.app.copy_to_clipboard(text)
-            self.say("The latest failure is copied.")
-
-    def _failure_text(self) -> str:
-        state = None if self.conductor is None else self.conductor.errors
-        if state is None or state.latest is None:
-            self.say("Nothing has failed yet.")
-            return ""
-        from kvtui.ui.draw.errors import failure_text
-
-        return failure_text(state.latest)
 
     # --- view -----------------------------------------------------------------------------------
 

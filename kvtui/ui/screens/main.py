@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from textual.containers import Horizontal, Vertical
@@ -14,9 +15,11 @@ from kvtui.ui.messages import (
     FormSubmitted,
     MemoryReady,
     OpeningFailed,
+    ServerSaid,
     SessionReady,
 )
 from kvtui.ui.screens.actions import MainActions
+from kvtui.ui.screens.failure_actions import FailureActions
 from kvtui.ui.widgets.bars import FooterBar, HeaderBar, TabsBar
 from kvtui.ui.widgets.lines import LinesWidget
 from kvtui.ui.widgets.panes import ErrorsPane, MemoryPane
@@ -28,11 +31,14 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.timer import Timer
 
+    from kvtui.config import Endpoint
     from kvtui.ui.conductor import Conductor, Frame
     from kvtui.ui.memory import MemoryView
+    from kvtui.ui.server import ServerWatch
+    from kvtui.ui.state import ServerKV
 
 
-class MainScreen(MainActions, Screen[None]):
+class MainScreen(MainActions, FailureActions, Screen[None]):
     """Arranges the panes and feeds them from the conductor, frame by frame."""
 
     BINDINGS = bindings()
@@ -58,6 +64,9 @@ class MainScreen(MainActions, Screen[None]):
         self.memory: MemoryView | None = None
         self.fps = fps
         self.live_tokens = 0
+        self.server: ServerWatch | None = None
+        """Asks the server about itself; None until the opening makes it, and in tests."""
+        self.server_kv: ServerKV | None = None
         self._timer: Timer | None = None
         self.header = HeaderBar(id="header")
         self.tabs = TabsBar(id="tabs")
@@ -98,7 +107,9 @@ class MainScreen(MainActions, Screen[None]):
             return
         frame = self.conductor.frame()
         self.show_frame(frame)
-        if not frame.running and self._timer is not None:
+        if frame.running and self.server is not None:
+            self.server.wake(self.conductor.clock())
+        if not (frame.running or frame.counting) and self._timer is not None:
             self._timer.pause()
 
     def show_frame(self, frame: Frame) -> None:
@@ -108,7 +119,9 @@ class MainScreen(MainActions, Screen[None]):
         if frame.live_tokens != self.live_tokens:
             self.live_tokens = frame.live_tokens
             self.show_memory()
-        if self.conductor is None or (frame.running and not frame.finished):
+        for note in frame.notes:
+            self.say(note)
+        if self.conductor is None or (frame.running and not (frame.finished or frame.began)):
             return
         self.errors.state = self.conductor.errors
         if self.conductor.trouble:
@@ -119,6 +132,9 @@ class MainScreen(MainActions, Screen[None]):
 
     def begin_frames(self) -> None:
         """Let the timer run, and show the first frame at once."""
+        if self.server is not None and self.conductor is not None and self.conductor.running:
+            assert self.conductor.prepared is not None
+            self.server.watch(self.conductor.prepared.endpoint)
         if self._timer is not None:
             self._timer.resume()
         self.tick()
@@ -127,7 +143,21 @@ class MainScreen(MainActions, Screen[None]):
         """Draw pane 2 from the choices and the live tokens."""
         if self.memory is not None:
             cached = self.conductor is None or self.conductor.cached
-            self.memory_pane.state = self.memory.state(self.live_tokens, cached=cached)
+            state = self.memory.state(self.live_tokens, cached=cached)
+            if self.server_kv is not None and (self.memory.own is None or self.memory.shows_own):
+                state = replace(state, server=self.server_kv)
+            self.memory_pane.state = state
+
+    def on_server_said(self, message: ServerSaid) -> None:
+        """The server's own figure stands beside ours."""
+        if message.kv != self.server_kv:
+            self.server_kv = message.kv
+            self.show_memory()
+
+    def on_unmount(self) -> None:
+        """The server is asked no more."""
+        if self.server is not None:
+            self.server.stop()
 
     def show_endpoint(self) -> None:
         """Draw what is known of the endpoint."""
@@ -169,6 +199,9 @@ class MainScreen(MainActions, Screen[None]):
         self._introduce_model()
         self.show_endpoint()
         self.show_memory()
+        self._watch_unbidden(message.prepared.endpoint)
+        if self.conductor.counting:
+            self.begin_frames()
         for note in message.prepared.notes:
             if not message.prepared.endpoint.embedded:
                 self.say(note)
@@ -176,6 +209,18 @@ class MainScreen(MainActions, Screen[None]):
             self.action_endpoint_model()
         elif self.conductor.waiting:
             self.action_run()
+
+    def _watch_unbidden(self, endpoint: Endpoint) -> None:
+        """A server of this machine is asked about itself at once, any other at the first run."""
+        if self.server is None:
+            return
+        from kvtui.ui.server import may_ask_unbidden
+
+        if self.conductor is not None and self.conductor.endpoint.ready:
+            if may_ask_unbidden(endpoint):
+                self.server.watch(endpoint)
+        else:
+            self.server.stop()
 
     def on_opening_failed(self, message: OpeningFailed) -> None:
         """The endpoint cannot be used; the screen stays, the sentence is shown."""
@@ -224,6 +269,10 @@ class MainScreen(MainActions, Screen[None]):
 
     def say(self, sentence: str, severity: Any = "information") -> None:
         """A notice on the screen; never markup."""
-        from kvtui.text import one_line
+        from kvtui.text import one_line, redact
 
-        self.notify(one_line(sentence, 400), severity=severity, markup=False, timeout=8)
+        prepared = None if self.conductor is None else self.conductor.prepared
+        key = None if prepared is None else prepared.endpoint.api_key
+        self.notify(
+            one_line(redact(sentence, key), 400), severity=severity, markup=False, timeout=8
+        )
