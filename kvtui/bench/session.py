@@ -23,7 +23,7 @@ from kvtui.bench.remembered import recall, remember
 from kvtui.config import Endpoint, Settings, load_settings, resolve_endpoint
 from kvtui.failure import Evidence, Verdict
 from kvtui.measure.figures import RunFigures, Snapshot
-from kvtui.measure.meter import Meter, Piece
+from kvtui.measure.meter import Meter, Piece, Stamps
 from kvtui.measure.rate import Sample
 from kvtui.stream.lag import LagWatch
 from kvtui.stream.quirks import Quirks, refused, with_refusals
@@ -146,6 +146,10 @@ class Run:
         """Gaps between chunks: (from, to) in seconds and how many."""
         return self._meter.histogram(bins)
 
+    def stamps(self) -> Stamps:
+        """When its parts happened."""
+        return self._meter.stamps()
+
     def sent(self) -> Sent:
         """What was asked, as it went out in the end; complete when it is done."""
         endpoint = self.request.endpoint
@@ -224,6 +228,7 @@ class Session:
         run_index: int = 0,
         unique_prefix: bool | None = None,
         keep_pieces: bool = True,
+        keep_reads: bool = False,
     ) -> Run:
         """Send a request.
 
@@ -233,6 +238,7 @@ class Session:
             unique_prefix: Put a short random text before the prompt, so that no prefix cache
                 answers for it. None: from the second repeat on.
             keep_pieces: Whether ``Run.drain`` will be called.
+            keep_reads: Whether ``Run.stamps`` shall tell when each read with tokens came.
         """
         if unique_prefix or (unique_prefix is None and run_index > 0):
             request = with_prefix(request, f"[{run_index + 1}-{secrets.token_hex(3)}] ")
@@ -240,6 +246,7 @@ class Session:
             per_chunk=self._per_chunk.get((request.endpoint.base_url, request.model)),
             lag=self._lag.between,
             keep_pieces=keep_pieces,
+            keep_reads=keep_reads,
         )
         run = Run(meter, self._loop, request)
         work = self._submit(self._run(run, request))
@@ -252,6 +259,13 @@ class Session:
         The future holds how many answered.
         """
         return self._submit(self._open(endpoint, count))
+
+    def learn(self, endpoint: Endpoint) -> Future[Quirks]:
+        """What an endpoint is known to take; asks for its models where it was not recognised yet.
+
+        A benchmark wants to know it before its first request, for ``ignore_eos``.
+        """
+        return self._submit(self._learn(endpoint))
 
     def close(self) -> None:
         """Stop what runs, end the embedded engine and the thread; blocks for a moment."""
@@ -401,6 +415,24 @@ class Session:
 
         assert self._clients is not None
         return await open_connections(self._clients, endpoint, count)
+
+    async def _learn(self, endpoint: Endpoint) -> Quirks:
+        from kvtui.bench.discover import discover
+
+        key = endpoint.base_url
+        known = self._quirks.get(key, Quirks())
+        if not (endpoint.embedded or known.continuous_usage or known.llamacpp or known.contexts):
+            assert self._clients is not None
+            _, found = await discover(self._clients, endpoint, self._options.timeouts)
+            known = replace(
+                known,
+                continuous_usage=found.continuous_usage and known.stream_options,
+                llamacpp=found.llamacpp,
+                base_url=known.base_url or found.base_url,
+                contexts=found.contexts,
+            )
+            self._quirks[key] = known
+        return known
 
     # --- running ----------------------------------------------------------------------------------
 

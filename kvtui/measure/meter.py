@@ -33,6 +33,19 @@ class Piece:
     replaces: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Stamps:
+    """When a request's parts happened, in ``perf_counter`` seconds; None: not (yet)."""
+
+    start: float
+    send: float | None
+    first: float | None
+    last: float | None
+    end: float | None
+    reads: tuple[tuple[float, int], ...] = ()
+    """(stamp, chunks so far), where they were asked for."""
+
+
 def _no_lag(_: float, __: float) -> float:
     return 0.0
 
@@ -45,6 +58,7 @@ class Meter:
         lag: Largest lag of the reading loop between two times, in seconds.
         clock: Monotonic seconds, the clock of the events.
         keep_pieces: Whether ``drain`` will be called: without it no text waits for anybody.
+        keep_reads: Whether ``stamps`` shall tell when each read with tokens came.
     """
 
     def __init__(
@@ -54,6 +68,7 @@ class Meter:
         lag: Callable[[float, float], float] = _no_lag,
         clock: Callable[[], float] = perf_counter,
         keep_pieces: bool = False,
+        keep_reads: bool = False,
     ) -> None:
         self._lock = threading.Lock()
         self._tally = Tally()
@@ -66,6 +81,8 @@ class Meter:
         self._last_piece = 0.0
         if keep_pieces:
             self._tally.fresh = []
+        if keep_reads:
+            self._tally.reads = []
 
     def feed(self, events: Sequence[Event]) -> None:
         """Take the events of one read."""
@@ -119,6 +136,19 @@ class Meter:
         """Gaps between chunks: (from, to) in seconds and how many, in equal logarithmic steps."""
         with self._lock:
             return self._tally.gaps.histogram(bins)
+
+    def stamps(self) -> Stamps:
+        """When the request's parts happened."""
+        with self._lock:
+            tally = self._tally
+            return Stamps(
+                self._start,
+                tally.t_send,
+                tally.t_first,
+                tally.t_last,
+                tally.ended.t if tally.ended is not None else None,
+                tuple(tally.reads or ()),
+            )
 
     def snapshot(self) -> Snapshot:
         """The state now."""

@@ -101,6 +101,8 @@ class Tally:
         self.token_rate = RunningRate()
         self.fresh: list[Delta | Replaced] | None = None
         """Deltas that nobody has drained yet, where somebody wants them."""
+        self.reads: list[tuple[float, int]] | None = None
+        """(stamp, chunks so far) of each read with tokens, where somebody wants them."""
 
     def feed(self, events: Sequence[Event]) -> None:
         """Take the events of one read."""
@@ -181,6 +183,8 @@ class Tally:
             self.first_ids += ids
             self.first_usage = self.usage_continuous or None
         self.t_last = t if self.t_last is None else max(t, self.t_last)
+        if self.reads is not None:
+            self.reads.append((t, self.chunks))
         self.chunk_rate.add(t, self.chunks)
         if self.usage_continuous:
             self.token_rate.add(t, self.usage_continuous)

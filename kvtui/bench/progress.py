@@ -1,0 +1,73 @@
+"""What a benchmark tells while it runs: events as they happen, a snapshot at any time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from kvtui.bench.sample import Sample
+
+if TYPE_CHECKING:
+    from kvtui.bench.session import Run
+
+
+@dataclass(frozen=True, slots=True)
+class StageStarted:
+    """A stage begins; its warm-up comes first."""
+
+    stage: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class RequestStarted:
+    """A request is on its way; ``run`` shows it live."""
+
+    stage: int
+    index: int
+    warmup: bool
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class RequestEnded:
+    """A request has ended."""
+
+    sample: Sample
+
+
+@dataclass(frozen=True, slots=True)
+class StageEnded:
+    """A stage is done, or was ended early: ``why`` says by what."""
+
+    stage: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence for the person who watches."""
+
+    text: str
+
+
+BenchEvent: TypeAlias = StageStarted | RequestStarted | RequestEnded | StageEnded | Note
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a run stands."""
+
+    stage: int
+    stages: int
+    label: str
+    in_flight: int
+    done: int
+    """Measured requests of this stage that have ended."""
+    wanted: int | None
+    total_done: int
+    failed: int
+    elapsed_s: float
+    left_s: float | None
+    """None where nothing is known yet."""
+    paused: bool

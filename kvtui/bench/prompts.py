@@ -1,0 +1,53 @@
+"""Synthetic prompts: plain words, as many as make the tokens wanted, no two alike unless asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+_TEXT = (
+    "time year people way day man thing woman life child world school state family student "
+    "group country problem hand part place case week company system program question work "
+    "government number night point home water room mother area money story fact month lot right "
+    "study book eye job word business issue side kind head house service friend father power "
+    "hour game line end member law car city community name president team minute idea kid body "
+    "information back parent face others level office door health person art war history party "
+    "result change morning reason research girl guy moment air teacher force education"
+)
+_WORDS = _TEXT.split()
+"""Common English words: one token each in the usual vocabularies."""
+PROBES = (64, 320)
+"""Words of the two prompts that show how many tokens a word takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How words become tokens at one endpoint: ``tokens = fixed + per_word × words``."""
+
+    fixed: float = 0.0
+    per_word: float = 1.0
+    measured: bool = False
+    """Else the lengths are approximate."""
+
+    def needed(self, tokens: int) -> int:
+        """Words that make ``tokens`` prompt tokens, at least one."""
+        return max(1, round((tokens - self.fixed) / self.per_word))
+
+
+def synthetic(words: int, key: str) -> str:
+    """A text of ``words`` words; another ``key`` gives another from its first word on."""
+    random = Random(key)
+    return " ".join(random.choices(_WORDS, k=words))
+
+
+def fit_words(points: Sequence[tuple[int, int | None]]) -> Words:
+    """What probes of (words, prompt tokens the server counted) tell; unmeasured where nothing."""
+    known = [(words, tokens) for words, tokens in points if tokens]
+    if len(known) < 2:
+        return Words()
+    (low, at_low), (high, at_high) = known[0], known[-1]
+    per_word = (at_high - at_low) / (high - low)
+    if not 0.3 <= per_word <= 8:
+        return Words()  # the server counts something else
+    return Words(max(0.0, at_low - per_word * low), per_word, measured=True)
