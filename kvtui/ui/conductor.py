@@ -125,9 +125,23 @@ class Conductor:
         )
         self.errors = replace(self.errors, demo=endpoint.embedded)
         if verdict is not None and verdict.is_failure:
+            self.waiting = False
             self._record(
                 Failure("", verdict, prepared.evidence, self.model, sent=_listed(prepared))
             )
+
+    @property
+    def unprepared(self) -> bool:
+        """The server was asked for its models in vain: the next run has to ask again."""
+        return self.prepared is not None and not self.endpoint.ready and not self.model
+
+    def prepare_again(self) -> None:
+        """The server is being asked again; the run begins when it answers."""
+        self._retry_at = None
+        self.errors = replace(self.errors, wait_s=None)
+        self.prepared = None
+        self.endpoint = replace(self.endpoint, problem="")
+        self.waiting = True
 
     def opening_failed(self, sentence: str) -> None:
         """The endpoint cannot be used at all."""

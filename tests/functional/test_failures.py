@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import Future
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -218,6 +219,33 @@ async def test_what_was_changed_on_the_way_is_said_once() -> None:
         assert "hint: The server refused" in shown(main.errors)
 
 
+async def test_r_asks_a_server_again_that_would_not_name_its_models() -> None:
+    refused = replace(REMOTE, model=None, verdict=AUTH, evidence=AUTH_EVIDENCE)
+    app = make_app(prepared=refused)
+    answers: list[Future[Any]] = []
+
+    def prepare() -> Future[Any]:
+        answers.append(Future())
+        return answers[-1]
+
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = await ready(pilot)
+        app.fake.session.prepare = prepare
+        assert main.conductor.errors.failed == 1
+        await pilot.press("r", "r")
+        assert len(answers) == 1
+        assert main.conductor.waiting
+        answers[0].set_result(refused)
+        await until(pilot, lambda: main.conductor.errors.latest.times == 2)
+        await pilot.pause()
+        assert len(answers) == 1  # nothing asks again by itself
+        assert not main.conductor.running
+        await pilot.press("r")
+        answers[1].set_result(REMOTE)
+        await until(pilot, lambda: main.conductor.running)
+        assert app.fake.session.started[0].request.model == REMOTE.model
+
+
 # --- the doctor -----------------------------------------------------------------------------------
 
 
@@ -325,7 +353,8 @@ async def test_the_servers_own_figure_stands_beside_the_estimate(size: tuple[int
             assert "server says" in text
             assert "2,345 / 19,072 tok" in text
             assert "vllm:kv_cache_usage_perc" in text
-            assert "3 running" in text
+            assert "3 run" in text
+            assert "1 wait" in text
         main.post_message(ServerSaid(None))
         await pilot.pause()
         assert shown(main.memory_pane) == before

@@ -85,7 +85,8 @@ def _pad(body: list[Row], footer: list[Row], width: int, height: int, *, lost: b
     body += [BLANK] * (room - len(body))
     lines = [*body, *footer]
     if (cut or (lost and height < 14)) and lines:
-        lines[-1] = between(lines[-1], (MORE_MARK,), width)
+        place = -max(1, len(footer))  # beside the counts, which leave it room
+        lines[place] = between(lines[place], (MORE_MARK,), width)
     return lines[:height]
 
 

@@ -223,33 +223,34 @@ def _sequence(state: MemoryState, width: int) -> list[Row]:
 def _server(server: ServerKV, width: int) -> list[Row]:
     """The server's own figure, then where it comes from and what it works on."""
     wide = width >= WIDE
-    share = "" if server.share is None else f"{server.share:.1%}".replace("%", " %")
+    share = "" if server.share is None else f"{100 * server.share:.1f} %"
     size = "" if server.bytes_used is None else binary_size(server.bytes_used)
     used, total = server.tokens_used, server.tokens_total
     tokens = "" if used is None else f"{used:,}"
     if tokens and total is not None and wide:
         tokens += f" / {total:,}"
-    first = size if size and wide else share or size
-    name = "server says " if wide else "server "
+    first = (size or share) if wide else (share or size)
     end = f"{tokens} tok" if tokens else ""
-    rows = [between(row((name, "muted"), (first, "strong")), row((end, "strong")), width)]
-    work = [
-        f"{number} {word}"
-        for number, word in ((server.running, "running"), (server.waiting, "waiting"))
-        if number is not None
-    ]
-    parts = [*([share] if first != share and share else []), *work]
-    if not wide:
-        return [rows[0], row((clip(" · ".join(parts), width), "muted"))] if parts else rows
-    source = clip(server.source, width - 2)
-    detail = " · ".join(parts)
-    if cell_len(f"{source} · {detail}") + 2 <= width:
-        return [
-            *rows,
-            row(("  ", "muted"), (f"{source} · {detail}" if detail else source, "muted")),
+    name = "server says " if wide else "server "
+    head = between(row((name, "muted"), (first, "strong")), row((end, "strong")), width)
+    source = clip(server.source if wide else "", width)
+    room = width - cell_len(source) - 1
+    return [head, between(row((source, "muted")), row((_work(server, room), "muted")), width)]
+
+
+def _work(server: ServerKV, room: int) -> str:
+    """How many sequences run and wait, as long as there is room; none waiting goes first."""
+    running, waiting = server.running, server.waiting
+    if running is None:
+        return ""
+    forms = [f"{running} running", f"{running} run"]
+    if waiting is not None:
+        forms = [
+            f"{running} running · {waiting} waiting",
+            f"{running} run · {waiting} wait",
+            *forms,
         ]
-    rows.append(row(("  ", "muted"), (source, "muted")))
-    return [*rows, row(("  ", "muted"), (clip(detail, width - 2), "muted"))] if detail else rows
+    return next((form for form in forms if len(form) <= room), "")
 
 
 def _fits(state: MemoryState, width: int) -> list[Row]:

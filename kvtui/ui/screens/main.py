@@ -236,6 +236,15 @@ class MainScreen(MainActions, FailureActions, Screen[None]):
             return
         self.memory.introduce(prepared)
 
+    def ask_again(self) -> None:
+        """The server would not name its models: it is asked again, and then the prompt is sent."""
+        from kvtui.ui.opening import prepare
+
+        if self.conductor is not None and self.conductor.session is not None:
+            self.conductor.prepare_again()
+            self.show_endpoint()
+            prepare(self, self.conductor.session)
+
     def _prepare_again(self) -> None:
         """The engine's process is gone: start another, off this thread."""
         from kvtui.ui.opening import prepare
