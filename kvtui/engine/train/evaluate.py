@@ -24,7 +24,7 @@ from model import Llama
 from tokenizer import END_OF_TEXT, IM_END, chat_prompt
 
 BANDS = (0, 64, 256, 512, 1024, 2048)
-MAX_WINDOWS = 40
+MAX_WINDOWS = 16
 SAMPLE_PROMPTS = (
     "Explain what a KV cache is.",
     "What is the difference between prefill and decode?",

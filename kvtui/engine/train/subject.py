@@ -3,7 +3,8 @@
     python subject.py --tokenizer tokenizer.json --out DIR
 
 The written texts are subject/notes*.txt ("# topic" and a paragraph under it) and subject/qa*.txt
-("Q:" lines, one per wording, then "A:" and the answer, which may have several paragraphs).
+("Q:" lines, one per wording, a repeated one counting more, then "A:" and the answer, which may
+have several paragraphs).
 Generated answers are subject/generated*.jsonl.
 """
 

@@ -27,11 +27,10 @@ import torch.distributed as dist
 from model import Llama, Shape
 
 SEED = 20261129
-WARMUP_STEPS = 40
 MUON_WEIGHT_DECAY = 0.05
 ADAM_RATE_SHARE = 0.6  # AdamW's rate as a share of Muon's (both match AdamW's update size).
 CHECKPOINT_SECONDS = 180
-LOG_STEPS = 20
+LOG_STEPS = 10
 EVAL_STEPS = 200
 EVAL_SEQUENCES = 32
 
@@ -142,6 +141,7 @@ def main() -> None:
     parser.add_argument("--micro", type=int, default=4096, help="tokens per forward pass")
     parser.add_argument("--lr", type=float, default=5e-3)
     parser.add_argument("--lr-end", type=float, default=5e-3)
+    parser.add_argument("--warmup", type=int, default=40, help="steps")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--compile", action=argparse.BooleanOptionalAction, default=True)
     args = parser.parse_args()
@@ -202,7 +202,9 @@ def main() -> None:
     model.zero_grad()
     while step < steps:
         done = step / steps
-        rate = (args.lr + (args.lr_end - args.lr) * done) * min(1.0, (step + 1) / WARMUP_STEPS)
+        rate = (args.lr + (args.lr_end - args.lr) * done) * min(
+            1.0, (step + 1) / max(1, args.warmup)
+        )
         for optim, share in zip(optims, (1.0, ADAM_RATE_SHARE), strict=True):
             optim.param_groups[0]["lr"] = rate * share
         inputs, targets = mixture.batch(own_rows)
