@@ -9,9 +9,14 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
+
+from kvtui.bench.session import RunOptions, Session
+from kvtui.config import Endpoint, Settings
+from kvtui.stream.request import Request
 
 pytestmark = [
     pytest.mark.skipif(find_spec("xllamacpp") is None, reason="xllamacpp is not installed"),
@@ -132,3 +137,35 @@ def test_a_base_url_that_is_nearly_right_is_found_out(base_url: str, wrong: str)
     assert status == 0
     assert document["endpoint"]["base_url"] == base_url
     assert f"using {base_url}" in text
+
+
+def test_its_process_is_killed_in_the_middle_of_a_stream() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER, str(MODEL), "2048", KEY],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        ready = next(line for line in process.stdout if line.startswith("READY"))
+        base_url = f"{ready.split()[1].rstrip('/')}/v1"
+        endpoint = Endpoint(base_url, "test", api_key=KEY, key_from="LLAMA_KEY")
+        settings = Settings(Path(os.devnull))
+        with Session(RunOptions(base_url=base_url, settings=settings)) as session:
+            body = MappingProxyType({"ignore_eos": True})
+            run = session.start(
+                Request(
+                    endpoint, "tiny-alias", "What is a cache?", max_tokens=1900, extra_body=body
+                )
+            )
+            while not run.snapshot().tokens and not run.done.is_set():
+                run.done.wait(0.0005)
+            process.kill()
+            figures = run.result(30)
+            again = session.start(Request(endpoint, "tiny-alias", "Hi")).result(30)
+    assert (figures.verdict.cls, figures.verdict.subcode) == ("network", "stream_interrupted")
+    assert figures.partial
+    assert figures.content
+    assert figures.ttft_ms is not None
+    assert (again.verdict.cls, again.verdict.subcode) == ("network", "connection_refused")
