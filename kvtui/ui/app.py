@@ -29,6 +29,7 @@ class KvtuiApp(App[int]):
 
     TITLE = "kvtui"
     CSS_PATH = "kvtui.tcss"
+    _themed = False
 
     def __init__(
         self,
@@ -49,6 +50,10 @@ class KvtuiApp(App[int]):
         self._opener = opener
         self._notices: list[str] = []
         self._first_theme()
+
+    def get_css_variables(self) -> dict[str, str]:
+        """The theme's variables; none while Textual sets up one that is not going to be used."""
+        return super().get_css_variables() if self._themed else {}
 
     def get_default_screen(self) -> MainScreen:
         """The main screen is the first: no other is laid out before it."""
@@ -116,6 +121,7 @@ class KvtuiApp(App[int]):
             if name in self.available_themes or self._take_theme_file(folder / f"{name}.toml"):
                 # Without the watcher: the style sheet is not parsed yet, so it need not be again.
                 self.set_reactive(App.theme, name)
+                self._themed = True
                 self.stylesheet.set_variables(self.get_css_variables())
                 return
             self._notices.append(suggest(name, [*shipped_names(folder), *self.available_themes]))

@@ -107,13 +107,24 @@ class TextView(ScrollView, can_focus=True):
             self.refresh()
 
     def _resize_content(self) -> None:
-        """Tell the scrollbar of the new length, without the layout that the reactive asks for.
+        """Tell the scrollbar of the new length.
 
-        The scrollbar is always shown, so no number of lines changes the layout.
+        The reactive asks for a whole layout, which only a scrollbar that comes or goes needs: its
+        column is kept free for it.
         """
         size = Size(self.scrollable_content_region.width, len(self.history))
+        if (size.height > self.container_size.height) != self.show_vertical_scrollbar:
+            self.virtual_size = size
+            self.call_after_refresh(self._place_scrollbar)
+            return
         self.set_reactive(TextView.virtual_size, size)
-        self.vertical_scrollbar.window_virtual_size = size.height
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.window_virtual_size = size.height
+
+    def _place_scrollbar(self) -> None:
+        """A scrollbar that has just come knows nothing of where the text stands."""
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.position = self.scroll_y
 
     def _refresh_lines(self, first: int, end: int) -> None:
         """Repaint the visible ones of the lines from ``first`` up to ``end``."""
