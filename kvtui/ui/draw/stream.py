@@ -72,7 +72,10 @@ def phase_bar(state: StreamState, width: int) -> Row:
         spans.append(Span(name, "muted" if index > current else "text"))
         if time:
             spans.append(Span(" " + time, "muted" if index > current else "strong"))
-    return between(crop(tuple(spans), width), _end_mark(state, roomy), width)
+    end = _end_mark(state, roomy)
+    while len(end) > 1 and width_of(tuple(spans)) + 1 + width_of(end) > width:
+        end = end[1:]  # which run it was gives way, how it ended stays
+    return between(crop(tuple(spans), width), end, width)
 
 
 def _reached(state: StreamState) -> int:

@@ -11,6 +11,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from kvtui.ui.roles import Palette
+from kvtui.ui.rows import row
 
 REDRAW_S = 0.34
 
@@ -57,8 +58,8 @@ class ChartView(Widget):
         palette = Palette(self.app.theme_variables, self.background_colors[1])
         values = [(x, y) for x, y in self._series if math.isfinite(x) and math.isfinite(y)]
         if len(values) < 2:
-            note = Text(" tokens per second over the answer: drawn while it streams")
-            self._strips = [Strip(note.render(self.app.console)).adjust_cell_length(width)]
+            note = "tokens per second over the answer: drawn while it streams"
+            self._strips = [palette.strip(row((note, "muted")), width)]
         else:
             self._strips = [
                 self._strip(line, palette, width) for line in draw_chart(values, width, height)
@@ -66,8 +67,6 @@ class ChartView(Widget):
         self.refresh()
 
     def _strip(self, line: str, palette: Palette, width: int) -> Strip:
-        from kvtui.ui.rows import row
-
         marks = "".join(char if "\u2800" <= char <= "\u28ff" else " " for char in line)
         if marks.strip():
             first = len(marks) - len(marks.lstrip())
@@ -79,7 +78,9 @@ class ChartView(Widget):
 
     def render_line(self, y: int) -> Strip:
         """One row of the chart."""
-        return self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
+        if y < len(self._strips):
+            return self._strips[y]
+        return Strip.blank(self.size.width, self.rich_style)
 
 
 def draw_chart(values: Sequence[tuple[float, float]], width: int, height: int) -> list[str]:
