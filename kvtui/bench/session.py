@@ -28,6 +28,7 @@ from kvtui.measure.rate import Sample
 from kvtui.stream.lag import LagWatch
 from kvtui.stream.quirks import Quirks, refused, with_refusals
 from kvtui.stream.request import Request, Timeouts, with_prefix
+from kvtui.telemetry.places import is_loopback
 
 if TYPE_CHECKING:
     from kvtui.engine.child import EngineChild, EngineGeometry
@@ -215,12 +216,15 @@ class Session:
             self._thread = threading.Thread(target=self._main, name="kvtui-wire", daemon=True)
             self._thread.start()
 
-    def prepare(self) -> Future[Prepared]:
+    def prepare(self, *, unbidden: bool = False) -> Future[Prepared]:
         """Resolve the endpoint, start the embedded engine, ask for models where none is named.
 
         The future raises ``ConfigError`` where a flag names what is not there.
+
+        Args:
+            unbidden: The user has not asked for anything yet: no other machine is contacted.
         """
-        return self._submit(self._prepare())
+        return self._submit(self._prepare(unbidden))
 
     def start(
         self,
@@ -348,7 +352,7 @@ class Session:
 
     # --- preparing --------------------------------------------------------------------------------
 
-    async def _prepare(self) -> Prepared:
+    async def _prepare(self, unbidden: bool) -> Prepared:
         options = self._options
         endpoint = await asyncio.to_thread(
             lambda: resolve_endpoint(
@@ -364,7 +368,7 @@ class Session:
             endpoint = replace(endpoint, headers=MappingProxyType(headers))
         if endpoint.embedded:
             return await self._prepare_embedded(endpoint)
-        if endpoint.model:
+        if endpoint.model or (unbidden and not is_loopback(endpoint.base_url)):
             prepared, quirks = Prepared(endpoint, endpoint.model), Quirks()
         else:
             from kvtui.bench.discover import discover

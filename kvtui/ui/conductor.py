@@ -124,24 +124,29 @@ class Conductor:
             models=(*prepared.models, *(DEMO_MODELS if endpoint.embedded else ())),
         )
         self.errors = replace(self.errors, demo=endpoint.embedded)
+        if self.unprepared and usable and not self.endpoint.note:
+            self.endpoint = replace(self.endpoint, note="⏎ asks it for its models")
+        if self.unprepared:
+            self.waiting = False  # asked once, not again and again
         if verdict is not None and verdict.is_failure:
-            self.waiting = False
             self._record(
                 Failure("", verdict, prepared.evidence, self.model, sent=_listed(prepared))
             )
 
     @property
     def unprepared(self) -> bool:
-        """The server was asked for its models in vain: the next run has to ask again."""
-        return self.prepared is not None and not self.endpoint.ready and not self.model
+        """The server was asked for its models in vain, or not yet: the next run has to ask."""
+        prepared = self.prepared
+        named = self.model or (self.endpoint.ready and prepared is not None and prepared.models)
+        return prepared is not None and not named
 
-    def prepare_again(self) -> None:
-        """The server is being asked again; the run begins when it answers."""
+    def prepare_again(self, *, run: bool) -> None:
+        """The server is being asked for its models; with ``run`` one begins when it answers."""
         self._retry_at = None
         self.errors = replace(self.errors, wait_s=None)
         self.prepared = None
         self.endpoint = replace(self.endpoint, problem="")
-        self.waiting = True
+        self.waiting = run
 
     def opening_failed(self, sentence: str) -> None:
         """The endpoint cannot be used at all."""

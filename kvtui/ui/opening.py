@@ -93,12 +93,18 @@ def open_all(app: KvtuiApp) -> None:
     session = Session({**app.options, "settings": settings, "threads": threads, "remember": True})
     main.post_message(SessionReady(session))
     session.warm()
-    prepare(main, session)
+    prepare(main, session, unbidden=True)
 
 
-def prepare(main: MainScreen, session: SessionLike) -> None:
-    """Have the endpoint prepared; the screen hears of it by a message."""
-    session.prepare().add_done_callback(lambda done: _prepared(main, done))
+def prepare(main: MainScreen, session: SessionLike, *, unbidden: bool = False) -> None:
+    """Have the endpoint prepared; the screen hears of it by a message.
+
+    Args:
+        main: The screen that is told.
+        session: What prepares.
+        unbidden: No key has been pressed: no other machine is contacted.
+    """
+    session.prepare(unbidden=unbidden).add_done_callback(lambda done: _prepared(main, done))
 
 
 def _prepared(main: MainScreen, done: Future[Any]) -> None:

@@ -260,7 +260,7 @@ class FakeSession:
 
     def warm(self) -> None: ...
 
-    def prepare(self) -> Future[Any]:
+    def prepare(self, *, unbidden: bool = False) -> Future[Any]:
         return Future()
 
     def start(

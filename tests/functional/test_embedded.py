@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 from test_screen import ready, shown, until
 
+from kvtui.doctor.steps import TITLES
 from kvtui.ui.app import KvtuiApp
+from kvtui.ui.screens.doctor import DoctorScreen
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -61,6 +63,50 @@ async def test_in_use_is_what_the_engine_holds_to_one_token() -> None:
             assert shown_now.used_bytes == shown_now.live_tokens * per_token
         await pilot.press("escape")
         await until(pilot, lambda: not main.conductor.running)
+
+
+async def test_the_servers_own_bytes_are_the_panes_own() -> None:
+    app = KvtuiApp({"max_tokens": 600, "prompt": "What does a KV cache hold?"})
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = await start(pilot)
+        per_token = main.conductor.prepared.engine_geometry.kv_bytes_per_token
+        await pilot.press("enter")
+        looks = []
+        for _ in range(2):
+            before = main.server_kv
+            await until(
+                pilot,
+                lambda: (
+                    (main.server_kv is not before and bool(main.server_kv.tokens_used))  # noqa: B023
+                    or not main.conductor.running
+                ),
+                seconds=30,
+            )
+            if not main.conductor.running:
+                break
+            looks.append(main.server_kv)
+        await pilot.press("escape")
+        await until(pilot, lambda: not main.conductor.running)
+    assert looks
+    for kv in looks:
+        # What the pane shows for as many tokens is what the engine's arrays hold, to the byte.
+        assert kv.bytes_used == main.memory.state(kv.tokens_used).used_bytes
+        assert kv.bytes_used == kv.tokens_used * per_token
+        assert kv.source == "kvtui:kv_cache_bytes_in_use"
+        assert kv.running == 1
+
+
+async def test_the_doctor_finds_the_engine_well() -> None:
+    app = KvtuiApp({})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await start(pilot)
+        await pilot.press("D")
+        screen = app.screen
+        assert isinstance(screen, DoctorScreen)
+        await until(pilot, lambda: screen.over, seconds=60)
+        assert [step.name for step in screen.steps] == list(TITLES)
+        assert not any(step.state == "failed" for step in screen.steps)
+        assert screen.steps[-2].state == "ok"
 
 
 async def test_escape_stops_within_100_ms() -> None:

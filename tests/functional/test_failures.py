@@ -19,6 +19,7 @@ from kvtui.failure import Evidence, Verdict
 from kvtui.ui.messages import ServerSaid
 from kvtui.ui.rows import plain
 from kvtui.ui.screens.doctor import DoctorScreen
+from kvtui.ui.screens.picker import PickerScreen
 from kvtui.ui.state import ServerKV
 
 KEY = "recognisable-Kq81Zx77Lm20Vb94"
@@ -224,7 +225,8 @@ async def test_r_asks_a_server_again_that_would_not_name_its_models() -> None:
     app = make_app(prepared=refused)
     answers: list[Future[Any]] = []
 
-    def prepare() -> Future[Any]:
+    def prepare(*, unbidden: bool = False) -> Future[Any]:
+        assert not unbidden
         answers.append(Future())
         return answers[-1]
 
@@ -244,6 +246,30 @@ async def test_r_asks_a_server_again_that_would_not_name_its_models() -> None:
         answers[1].set_result(REMOTE)
         await until(pilot, lambda: main.conductor.running)
         assert app.fake.session.started[0].request.model == REMOTE.model
+
+
+async def test_the_first_enter_asks_another_machine_for_its_models() -> None:
+    app = make_app(prepared=replace(REMOTE, model=None, models=()))
+    answers: list[Future[Any]] = []
+
+    def prepare(*, unbidden: bool = False) -> Future[Any]:
+        answers.append(Future())
+        return answers[-1]
+
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = await ready(pilot)
+        app.fake.session.prepare = prepare
+        assert main.conductor.endpoint.ready
+        await pilot.press("enter")
+        answers[0].set_result(replace(REMOTE, model=None, models=()))  # it names none
+        await until(pilot, lambda: main.conductor.prepared is not None)
+        await pilot.pause()
+        assert not main.conductor.waiting
+        assert len(answers) == 1
+        await pilot.press("M")
+        answers[1].set_result(replace(REMOTE, model=None, models=("a", "b")))
+        await until(pilot, lambda: isinstance(app.screen, PickerScreen))
+        assert not main.conductor.running
 
 
 # --- the doctor -----------------------------------------------------------------------------------

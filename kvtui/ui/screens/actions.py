@@ -32,7 +32,7 @@ class MainActions:
         def say(self, sentence: str, severity: Any = "information") -> None: ...
         def show_memory(self) -> None: ...
         def show_endpoint(self) -> None: ...
-        def ask_again(self) -> None: ...
+        def ask_models(self, *, run: bool) -> None: ...
         def begin_frames(self) -> None: ...
         def tick(self) -> None: ...
         def has_class(self, *names: str) -> bool: ...
@@ -49,7 +49,7 @@ class MainActions:
             self.say("One moment: kvtui is still starting.")
             return
         if self.conductor.unprepared:
-            self.ask_again()
+            self.ask_models(run=True)
             return
         problem = self.conductor.start()
         if problem:
@@ -102,6 +102,9 @@ class MainActions:
         from kvtui.text import one_line
 
         names = self.conductor.endpoint.models
+        if self.conductor.unprepared:
+            self.ask_models(run=False)
+            return
         if not names:
             self.say("The server has named no models to choose from.", "warning")
             return

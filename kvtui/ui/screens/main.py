@@ -195,6 +195,7 @@ class MainScreen(MainActions, FailureActions, Screen[None]):
         """The endpoint is known."""
         if self.conductor is None:
             return
+        asked = self.conductor.waiting
         self.conductor.endpoint_ready(message.prepared)
         self._introduce_model()
         self.show_endpoint()
@@ -209,6 +210,8 @@ class MainScreen(MainActions, FailureActions, Screen[None]):
             self.action_endpoint_model()
         elif self.conductor.waiting:
             self.action_run()
+        elif asked and self.conductor.endpoint.ready:
+            self.say("The server names no models: give one with --model.", "warning")
 
     def _watch_unbidden(self, endpoint: Endpoint) -> None:
         """A server of this machine is asked about itself at once, any other at the first run."""
@@ -236,12 +239,12 @@ class MainScreen(MainActions, FailureActions, Screen[None]):
             return
         self.memory.introduce(prepared)
 
-    def ask_again(self) -> None:
-        """The server would not name its models: it is asked again, and then the prompt is sent."""
+    def ask_models(self, *, run: bool) -> None:
+        """Ask the server for its models, again or for the first time; with ``run`` then send."""
         from kvtui.ui.opening import prepare
 
         if self.conductor is not None and self.conductor.session is not None:
-            self.conductor.prepare_again()
+            self.conductor.prepare_again(run=run)
             self.show_endpoint()
             prepare(self, self.conductor.session)
 

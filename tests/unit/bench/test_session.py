@@ -495,3 +495,17 @@ def test_something_else_in_place_of_a_list_is_kept_as_evidence(
     assert prepared.evidence.status == status_and_body[0]
     assert (prepared.evidence.body or "").startswith(status_and_body[1])
     assert prepared.evidence.headers["content-type"].startswith(str(reply[1]))  # type: ignore[index]
+
+
+def test_unbidden_no_other_machine_is_contacted() -> None:
+    options = RunOptions(base_url="https://gpu.invalid/v1", settings=SETTINGS)
+    with Session(options) as session:
+        prepared = session.prepare(unbidden=True).result(20)
+        assert (prepared.verdict, prepared.model, prepared.models) == (None, None, ())
+        assert session.prepare().result(30).verdict is not None
+
+
+def test_unbidden_this_machine_is_asked(serve: Serve) -> None:
+    server = serve(lambda asked: models("m1"))
+    with Session(RunOptions(base_url=f"{server.url}/v1", settings=SETTINGS)) as session:
+        assert session.prepare(unbidden=True).result(20).model == "m1"
