@@ -230,7 +230,7 @@ def _bound(told: Answer, width: int) -> Row:
     if not told.bounds:
         known = told.question.card.bandwidth_bytes_per_s
         why = "weights unknown" if known else "bandwidth unknown"
-        return _figure("decode ≤", "—", why, width)
+        return _figure("decode bound", "—", why, width)
     most = max(told.max_concurrency, 1)
     possible = [bound for bound in told.bounds if bound.batch <= most] or list(told.bounds[:1])
     kept = [possible[0]]
@@ -238,11 +238,10 @@ def _bound(told: Answer, width: int) -> Row:
         kept.append(possible[len(possible) // 2])
     if len(possible) > 1:
         kept.append(possible[-1])
-    shown = " · ".join(f"{bound.tokens_per_s:,.0f} at {bound.batch}" for bound in kept) + " tok/s"
-    named = " upper bound by bandwidth"
-    if LABEL + len(shown) + len(named) > width:
-        named = " upper bound"
-    return crop(row((left("decode ≤", LABEL), "muted"), (shown, "strong"), (named, "muted")), width)
+    shown = " · ".join(f"{bound.tokens_per_s:,.0f} at {bound.batch}" for bound in kept)
+    named = " (upper bound by bandwidth)" if width >= WIDE else ""
+    label = (left("decode bound", LABEL), "muted")
+    return crop(row(label, (f"≤ {shown} tok/s", "strong"), (named, "muted")), width)
 
 
 def _need(state: PlannerState, told: Answer, width: int) -> list[Row]:
@@ -354,15 +353,11 @@ def note_rows(
 ) -> list[Row]:
     """Under the fields: what is wrong, else what the focused field means and what it fits."""
     lines: list[Row] = []
-    problems = sorted(state.problems, key=lambda item: item[0] != focused)
-    for _, text in problems:
+    for name, text in sorted(state.problems, key=lambda item: item[0] != focused):
+        if name == focused and matches:  # on the way to a name
+            text = f"no {focused} of that name yet. ⏎ lists {', '.join(matches)}"
         for at, line in enumerate(wrap(text, width - 2)):
             lines.append(row(("▲ " if not at else "  ", "bad"), (line, "warn")))
-    if matches and (state.problem(focused) or not lines):
-        if not state.problem(focused):
-            lines = []
-        shown = ", ".join(matches)
-        lines += [row((line, "muted")) for line in wrap(f"⏎ lists: {shown}", width)]
     if not lines:
         lines = [row((line, "muted")) for line in wrap(hint, width)]
     if len(lines) > height > 0:

@@ -211,6 +211,13 @@ class PlannerScreen(Screen[str | None]):
 
     def compose(self) -> ComposeResult:
         """Head, fields beside answer and plot, foot."""
+        # The classes of this size at once: the first layout is then the last.
+        size = self.app.size
+        for name in (
+            *self._get_breakpoint_classes(size.width, self.HORIZONTAL_BREAKPOINTS),
+            *self._get_breakpoint_classes(size.height, self.VERTICAL_BREAKPOINTS),
+        ):
+            self.add_class(name)
         yield PlannerBar(id="plan-head", foot=False)
         with Horizontal(id="plan-body"):
             with Vertical(id="plan-left"):

@@ -102,7 +102,7 @@ def draw_plot(curve: Curve, width: int, height: int) -> list[Row]:
     x_ruler.lim(0, end)
     y_ruler.lim(0, top)
     binary = curve.axis == "context"
-    marks = ticks(end, max(2, width // 14), binary=binary, least=1)
+    marks = ticks(end, max(2, width // 10), binary=binary, least=1)
     x_ruler.ticks(marks, [tick_label(mark, binary=binary) for mark in marks])
     sizes = ticks(top, max(2, height // 2))
     y_ruler.ticks(sizes, [f"{size:,.10g}" for size in sizes])
