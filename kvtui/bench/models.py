@@ -6,13 +6,15 @@ from urllib.parse import urlsplit
 
 from kvtui.bench.session import Prepared
 from kvtui.failure import Evidence, Verdict
+from kvtui.text import redact
 
 _SHOWN = 12
 
 
 def model_missing(prepared: Prepared) -> tuple[Verdict, Evidence]:
     """The failure of a command that cannot offer a choice of models."""
-    models = prepared.models
+    endpoint = prepared.endpoint
+    models = tuple(redact(name, endpoint.api_key) for name in prepared.models)
     if models:
         shown = ", ".join(models[:_SHOWN]) + (", …" if len(models) > _SHOWN else "")
         message = f"The server offers {len(models)} models and none was chosen: {shown}."
@@ -20,13 +22,12 @@ def model_missing(prepared: Prepared) -> tuple[Verdict, Evidence]:
     else:
         message = "The server lists no model, and none was named."
         fixes = ("Name the model with --model.", "See whether the server has loaded one.")
-    endpoint = prepared.endpoint
     evidence = Evidence(
         phase="settings",
         method="GET",
-        url=f"{endpoint.base_url}/models",
+        url=redact(f"{endpoint.base_url}/models", endpoint.api_key),
         host=urlsplit(endpoint.base_url).hostname or "",
-        base_url=endpoint.base_url,
+        base_url=redact(endpoint.base_url, endpoint.api_key),
         models_offered=models,
     )
     return Verdict("parameter", "model_not_found", message, fixes), evidence

@@ -281,7 +281,8 @@ class Api:
         said = (*exchange.notes, *(hint.message for hint in figures.verdict.hints))
         notes = tuple(one_line(self._redactor.text(note), 300) for note in said)
         if figures.verdict.is_failure:
-            evidence = replace(figures.evidence, models_offered=models.ids if models else ())
+            offered = tuple(self._redactor.text(name, 200) for name in models.ids) if models else ()
+            evidence = replace(figures.evidence, models_offered=offered)
             yield failed_step("stream", evidence, _ms(begun), notes=notes)
             return
         yield Step("stream", "ok", one_line(_told(model, figures), 300), _ms(begun), notes)

@@ -99,7 +99,7 @@ class MainActions:
         """Choose among the served models."""
         if self.conductor is None:
             return
-        from kvtui.text import one_line
+        from kvtui.text import one_line, redact
 
         names = self.conductor.endpoint.models
         if self.conductor.unprepared:
@@ -108,7 +108,9 @@ class MainActions:
         if not names:
             self.say("The server has named no models to choose from.", "warning")
             return
-        choices = [(name, one_line(name, 80), "") for name in names]
+        prepared = self.conductor.prepared
+        key = None if prepared is None else prepared.endpoint.api_key
+        choices = [(name, one_line(redact(name, key), 80), "") for name in names]
         self._pick("Model of the endpoint", choices, self.conductor.model, self._take_served)
 
     def _take_served(self, name: str) -> None:
