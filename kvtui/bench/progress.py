@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from kvtui.bench.health import Health
+from kvtui.bench.prompts import Words
 from kvtui.bench.sample import Sample
 
 if TYPE_CHECKING:
@@ -51,7 +53,26 @@ class Note:
     text: str
 
 
-BenchEvent: TypeAlias = StageStarted | RequestStarted | RequestEnded | StageEnded | Note
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What was found out of the endpoint before the first request."""
+
+    words: Words | None
+    ignore_eos: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HealthTaken:
+    """How the client did over a stretch of a stage."""
+
+    stage: int
+    segment: int
+    health: Health
+
+
+BenchEvent: TypeAlias = (
+    Learned | StageStarted | RequestStarted | RequestEnded | StageEnded | HealthTaken | Note
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ from kvtui.bench.health import Health, HealthWatch
 from kvtui.bench.load import Driver
 from kvtui.bench.progress import (
     BenchEvent,
+    HealthTaken,
+    Learned,
     Note,
     Progress,
     RequestEnded,
@@ -104,6 +106,10 @@ class Runner:
         self._now = 0
         self._hopeless = ""
 
+    def listen(self, on_event: Callable[[BenchEvent], None]) -> None:
+        """Tell ``on_event`` from now on; to be called before ``run``."""
+        self._on_event = on_event
+
     # --- from any thread --------------------------------------------------------------------------
 
     def stop(self) -> None:
@@ -169,6 +175,7 @@ class Runner:
         self._begun = perf_counter()
         self._learn()
         self._calibrate()
+        self._on_event(Learned(self._words, self._ignore_eos))
         stages = self._workload.stages
         if self._workload.interleave:
             self._in_turn()
@@ -321,7 +328,9 @@ class Runner:
     ) -> None:
         here = [s for s in ours if s.segment == self._segment]
         if here and not warmup:
-            self._health[number, self._segment] = watch.end(here)
+            health = watch.end(here)
+            self._health[number, self._segment] = health
+            self._on_event(HealthTaken(number, self._segment, health))
 
     def _wait_for_resume(self, driver: Driver) -> None:
         """Nothing is in flight: what comes after the pause is a segment of its own."""

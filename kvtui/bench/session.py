@@ -187,6 +187,11 @@ class Run:
             self._exchange.stop()
 
 
+def _with_demo_key(endpoint: Endpoint) -> Endpoint:
+    """The embedded engine asks for no key, so the demo of a wrong one brings one along."""
+    return replace(endpoint, api_key="demo-key-that-is-wrong", key_from="the demo")
+
+
 class Session:
     """Owns the reading thread, the connections and the embedded engine's process."""
 
@@ -246,6 +251,8 @@ class Session:
         """
         if unique_prefix or (unique_prefix is None and run_index > 0):
             request = with_prefix(request, f"[{run_index + 1}-{secrets.token_hex(3)}] ")
+        if request.endpoint.embedded and request.model == "demo-auth":
+            request = replace(request, endpoint=_with_demo_key(request.endpoint))
         meter = Meter(
             per_chunk=self._per_chunk.get((request.endpoint.base_url, request.model)),
             lag=self._lag.between,

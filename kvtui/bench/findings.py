@@ -1,0 +1,205 @@
+"""What the figures of a run say, and what they do not: sentences with the numbers behind them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from kvtui.bench.levels import Level
+from kvtui.bench.sample import Sample
+from kvtui.bench.workload import Workload
+from kvtui.text import milliseconds
+
+KNEE_GAIN = 0.1
+"""Beyond the knee, doubling the streams raises throughput by less than this part."""
+_KEPT = 0.95
+"""Part of the requests that must keep the limits for a level to be good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One sentence. ``holds`` is None where the figures do not decide it, or nothing was asked."""
+
+    code: str
+    message: str
+    holds: bool | None = None
+    figures: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def table(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            "holds": self.holds,
+            "figures": dict(self.figures),
+        }
+
+
+def findings_of(
+    workload: Workload, levels: Sequence[Level], samples: Sequence[Sample], *, measured_words: bool
+) -> list[Finding]:
+    """All that is to be said of a run."""
+    from kvtui.bench import reading
+
+    measured = [s for s in samples if not s.warmup and not s.stopped]
+    by_preset = {
+        "article": reading.article,
+        "prefill": reading.prefill,
+        "kv-evidence": reading.kv_evidence,
+    }
+    found: list[Finding] = []
+    if workload.preset in by_preset:
+        found += by_preset[workload.preset](workload, levels, measured)
+    found += _load(levels)
+    found += _goodput(levels) if workload.slo else []
+    found += _cautions(workload, levels, measured, measured_words=measured_words)
+    return found
+
+
+def _load(levels: Sequence[Level]) -> list[Finding]:
+    """The knee of each series of concurrency levels."""
+    series: dict[tuple[Any, ...], list[Level]] = {}
+    for row in levels:
+        if row.rate is None and row.completed:
+            key = (row.prompt_tokens_wanted, row.max_tokens, row.kv_cache)
+            series.setdefault(key, []).append(row)
+    found = []
+    for rows in series.values():
+        ordered = sorted(rows, key=lambda row: row.concurrency)
+        if len({row.concurrency for row in ordered}) >= 3:
+            found.append(_knee(ordered))
+    return found
+
+
+def _knee(rows: Sequence[Level]) -> Finding:
+    """The first level after which throughput hardly grows, by the gain per doubling."""
+    from math import log2
+
+    points = [(r, r.steady_output_tps or r.output_tps) for r in rows]
+    known = [(r, tps) for r, tps in points if tps]
+    what = f"{known[0][0].max_tokens} tokens out" if known else ""
+    for (row, tps), (after, more) in itertools.pairwise(known):
+        doublings = log2(after.concurrency / row.concurrency)
+        gain = (more / tps) ** (1 / doublings) - 1
+        if gain >= KNEE_GAIN:
+            continue
+        bound = any(r.client is not None and r.client.client_bound for r in (row, after))
+        figures = {
+            "concurrency": row.concurrency,
+            "output_tps": tps,
+            "gain_per_doubling": gain,
+            "client_bound": bound,
+        }
+        if bound:
+            return Finding(
+                "knee",
+                f"{what}: throughput stops growing at {row.concurrency} streams"
+                f" ({tps:.1f} tok/s), but this client was itself the bottleneck there: it says"
+                " nothing of the server.",
+                None,
+                figures,
+            )
+        return Finding(
+            "knee",
+            f"{what}: the knee is at concurrency {row.concurrency} ({tps:.1f} tok/s): from there"
+            f" to {after.concurrency} a doubling brings {100 * gain:+.0f} %.",
+            True,
+            figures,
+        )
+    return Finding(
+        "knee",
+        f"{what}: no knee up to {rows[-1].concurrency} streams: throughput still grows.",
+        False,
+        {"concurrency": None},
+    )
+
+
+def _goodput(levels: Sequence[Level]) -> list[Finding]:
+    good = [r for r in levels if r.goodput_share is not None and r.goodput_share >= _KEPT]
+    loads = [r for r in good if r.rate is None]
+    if loads:
+        best = max(loads, key=lambda row: row.concurrency)
+        text = f"{best.concurrency} streams is the highest level run that keeps the limits"
+        figures: dict[str, Any] = {"concurrency": best.concurrency}
+    elif good:
+        best = max(good, key=lambda row: row.rate or 0)
+        text = f"{best.rate:g} requests/s is the highest rate run that keeps the limits"
+        figures = {"rate": best.rate}
+    else:
+        return [Finding("slo", "No level keeps the limits for 95 % of its requests.", False)]
+    figures["goodput_rate"] = best.goodput_rate
+    share = f"{100 * (best.goodput_share or 0):.0f} % of {best.requests} requests"
+    return [Finding("slo", f"{text} ({share}).", True, figures)]
+
+
+def _cautions(
+    workload: Workload, levels: Sequence[Level], samples: Sequence[Sample], *, measured_words: bool
+) -> list[Finding]:
+    found: list[Finding] = []
+    for row in levels:
+        if row.short_outputs:
+            found.append(
+                Finding(
+                    "short_output",
+                    f"{row.label}: {row.short_outputs} of {row.completed} answers ended before the"
+                    f" {row.max_tokens} tokens asked for (median"
+                    f" {row.completion_tokens.p50 if row.completion_tokens else 0:.0f}).",
+                )
+            )
+        if row.client is not None and row.client.client_bound:
+            lag = milliseconds(row.client.loop_lag_ms_max)
+            found.append(
+                Finding(
+                    "client_bound",
+                    f"{row.label}: this client was part of what was measured (own lag up to {lag},"
+                    f" {100 * row.client.cpu_share:.0f} % of a core).",
+                )
+            )
+        if row.ended_early:
+            found.append(Finding("ended_early", f"{row.label}: ended early: {row.ended_early}."))
+        if row.concurrency > 1 and row.completed and row.steady_output_tps is None:
+            found.append(
+                Finding(
+                    "no_steady_window",
+                    f"{row.label}: {row.requests} requests never kept all"
+                    f" {row.concurrency} streams in use for long: only throughput over all.",
+                )
+            )
+    synthetic = any(not stage.texts for stage in workload.stages)
+    if synthetic and not measured_words and samples:
+        found.append(
+            Finding(
+                "approximate_prompts",
+                "Prompt lengths are approximate: the server did not tell how many tokens a"
+                " synthetic prompt has.",
+            )
+        )
+    if not workload.stages[0].same_prompt and any(s.warm for s in samples):
+        share = sum(s.warm for s in samples)
+        found.append(
+            Finding(
+                "warm",
+                f"{share} of {len(samples)} requests had prompt tokens from the prefix cache: their"
+                " TTFT stands apart, as warm.",
+            )
+        )
+    classes: dict[str, list[Sample]] = {}
+    for sample in samples:
+        if sample.failed:
+            classes.setdefault(f"{sample.cls}.{sample.subcode}", []).append(sample)
+    for name, failed in classes.items():
+        detail = failed[0].failure or {}
+        fixes = detail.get("fixes") or [""]
+        found.append(
+            Finding(
+                "failures",
+                f"{len(failed)} of {len(samples)} requests failed as {name}:"
+                f" {detail.get('message', '')} {fixes[0]}".strip(),
+                None,
+                {"outcome": name, "n": len(failed)},
+            )
+        )
+    return found

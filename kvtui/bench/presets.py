@@ -1,0 +1,219 @@
+"""The ready-made experiments, as workloads for an endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from kvtui.bench.workload import Spec, Stage, Workload, expand
+
+QUESTION = "Explain what a KV cache is and why decoding without one gets slower token by token."
+ARTICLE = (
+    "When a large language model writes, it produces one token after another. For each new token"
+    " its attention layers look back at every token before it. The keys and values of those tokens"
+    " do not change once they are computed, so an inference server keeps them: this store is the"
+    " KV cache. Answering a request has two phases. In the prefill the whole prompt goes through"
+    " the model at once, which keeps the arithmetic units busy, fills the cache and yields the"
+    " first token. In the decode phase each step feeds in a single token, reads all weights and"
+    " the whole cache from memory, and adds one entry per layer; the step is bound by memory"
+    " bandwidth rather than by arithmetic. The time to the first token therefore grows with the"
+    " length of the prompt, while the time per token afterwards is nearly the same from step to"
+    " step and rises only slowly with the context. The price is memory. For every token the cache"
+    " holds two vectors per layer and key-value head: two times layers times heads times head"
+    " dimension times bytes per value. A model of seventy billion parameters with grouped-query"
+    " attention needs 320 kibibytes per token at sixteen bits, so a single sequence of 4,096"
+    " tokens takes 1.25 gibibytes, and thirty-two users at once take forty. Fewer key-value heads,"
+    " latent attention, sliding windows and eight-bit caches all shrink it. Servers manage it in"
+    " pages, as an operating system manages memory, share the pages of equal prefixes between"
+    " requests, and evict what has not been used for long. When the pages run out, requests wait"
+    " or are preempted, and the waiting shows in the time to the first token. Whoever measures an"
+    " endpoint should keep the phases apart, warm the connections, vary the prompts so that no"
+    " prefix cache answers for them, use a monotonic clock, count tokens as the server does, and"
+    " repeat each measurement several times, reporting the median and the spread around it. Only"
+    " then do two figures say something about the server, and not about the day on which they"
+    " were taken."
+)
+"""Two thousand characters of plain English to summarise."""
+SUMMARISE = "Summarise the following text in a few sentences.\n\n"
+_MARGIN = 48
+"""Tokens left for a chat template and a prefix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A workload and what had to be changed to fit the endpoint."""
+
+    workload: Workload
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A ready-made experiment."""
+
+    name: str
+    about: str
+    build: Callable[[dict[str, Any], bool], Workload] = field(repr=False)
+    """From the flags that were given (names of ``Spec``), and whether the engine is our own."""
+
+
+def _common(given: dict[str, Any], *names: str) -> dict[str, Any]:
+    usual = ("seed", "temperature", "ignore_eos", "slo", "certainty", "most_s")
+    return {name: given[name] for name in (*usual, *names) if given.get(name) is not None}
+
+
+def article(given: dict[str, Any], _embedded: bool) -> Workload:
+    """Short against long output, and a long prompt; each three times."""
+    repeat = given.get("repeat") or given.get("requests") or 3
+    cache = False if given.get("no_kv_cache") else None
+    shared: dict[str, Any] = {
+        "requests": repeat,
+        "warmup": given.get("warmup", 1),
+        "same_prompt": bool(given.get("same_prompt")),
+        "kv_cache": cache,
+    }
+    lengths: Sequence[int] = given.get("max_tokens") or (64, 512, 1024, 2048)
+    question = given.get("prompts") or (QUESTION,)
+    stages = [
+        Stage(
+            label=f"question, {n} tokens",
+            texts=tuple(question),
+            max_tokens=n,
+            series=f"question/{n}",
+            **shared,
+        )
+        for n in lengths
+    ]
+    summary = Stage(
+        label="summarise 2,000 characters",
+        texts=(SUMMARISE + ARTICLE[:2000],),
+        max_tokens=min(128, max(lengths)),
+        series="summarise",
+        **shared,
+    )
+    return Workload(preset="article", stages=(*stages, summary), **_common(given))
+
+
+def sweep(given: dict[str, Any], embedded: bool) -> Workload:
+    """Concurrency or rate × prompt × output length."""
+    usual = Spec(
+        prompt_tokens=() if given.get("prompts") else (256,),
+        max_tokens=(128,),
+        concurrency=(1, 2, 4) if embedded else (1, 2, 4, 8, 16),
+    )
+    names = [name for name in Spec.__struct_fields__ if given.get(name) is not None]
+    spec = msgspec.structs.replace(usual, **{name: given[name] for name in names})
+    workload = expand(spec, "sweep", QUESTION)
+    return msgspec.structs.replace(workload, most_s=given.get("most_s"))
+
+
+def prefill(given: dict[str, Any], _embedded: bool) -> Workload:
+    """TTFT against prompt length: cold, then the same prompts again."""
+    lengths: Sequence[int] = given.get("prompt_tokens") or (64, 128, 256, 512, 1024, 2048, 4096)
+    repeat = given.get("repeat") or given.get("requests") or 5
+    output = (given.get("max_tokens") or (4,))[0]
+    stages = [
+        Stage(
+            label=f"{n} prompt tokens, {kind}",
+            prompt_tokens=n,
+            max_tokens=output,
+            requests=repeat,
+            warmup=given.get("warmup", 1) if kind == "cold" else 0,
+            series=f"prefill/{n}",
+            concurrency=(given.get("concurrency") or (1,))[0],
+        )
+        for n in lengths
+        for kind in ("cold", "again")
+    ]
+    return Workload(preset="prefill", stages=tuple(stages), **_common(given))
+
+
+def kv_evidence(given: dict[str, Any], embedded: bool) -> Workload:
+    """Time per token over the position, beside the prefill of as many tokens."""
+    output = (given.get("max_tokens") or (512,))[0]
+    repeat = given.get("repeat") or given.get("requests") or 3
+    warmup = given.get("warmup", 1)
+    lengths = given.get("prompt_tokens") or tuple(max(16, output * k // 4) for k in (1, 2, 3, 4))
+    stages = [
+        Stage(
+            label=f"prefill of {n} tokens",
+            prompt_tokens=n,
+            max_tokens=2,
+            requests=max(5, repeat),
+            warmup=warmup,
+            series=f"prefill/{n}",
+        )
+        for n in lengths
+    ]
+    caches: tuple[bool | None, ...] = (True, False) if embedded else (None,)
+    if given.get("no_kv_cache"):
+        caches = (False,)
+    for cache in caches:
+        name = {True: ", cache on", False: ", cache off", None: ""}[cache]
+        stages.append(
+            Stage(
+                label=f"{output} tokens{name}",
+                prompt_tokens=24,
+                max_tokens=output,
+                requests=repeat,
+                warmup=min(1, warmup) if cache is not False else 0,
+                kv_cache=cache,
+                keep_reads=True,
+                series=f"decode/{cache}",
+            )
+        )
+    return Workload(preset="kv-evidence", stages=tuple(stages), **_common(given))
+
+
+PRESETS: dict[str, Preset] = {
+    preset.name: preset
+    for preset in (
+        Preset(
+            "article",
+            "Short output against long, a long prompt to summarise; each three times.",
+            article,
+        ),
+        Preset(
+            "sweep",
+            "Throughput and latency at each concurrency or request rate; the knee, the goodput.",
+            sweep,
+        ),
+        Preset(
+            "prefill",
+            "TTFT against prompt length, cold and again: prefill rate, fixed cost, prefix cache.",
+            prefill,
+        ),
+        Preset(
+            "kv-evidence",
+            "Time per token against position: whether a KV cache is at work, with intervals.",
+            kv_evidence,
+        ),
+    )
+}
+
+
+def fitted(workload: Workload, context: int | None) -> Plan:
+    """The workload without what the model's context cannot hold, and what was changed."""
+    if context is None:
+        return Plan(workload.check())
+    stages: list[Stage] = []
+    notes: list[str] = []
+    for stage in workload.stages:
+        prompt = stage.prompt_tokens or max(len(text) for text in stage.texts) // 3
+        room = context - prompt - _MARGIN
+        if stage.max_tokens <= room:
+            stages.append(stage)
+        elif room >= max(2, stage.max_tokens // 2):
+            notes.append(
+                f"{stage.label}: {room} tokens are asked for, which is what the context of"
+                f" {context} has room for."
+            )
+            label = stage.label.replace(str(stage.max_tokens), str(room))
+            stages.append(msgspec.structs.replace(stage, max_tokens=room, label=label))
+        else:
+            notes.append(f"{stage.label}: left out, the context holds {context} tokens.")
+    kept = msgspec.structs.replace(workload, stages=tuple(stages))
+    return Plan(kept.check(), tuple(notes))

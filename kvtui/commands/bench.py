@@ -1,0 +1,408 @@
+"""``kvtui bench``: experiments and sweeps, without a screen."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kvtui.commands.bench_options import bench_options, shared_request_options
+from kvtui.commands.errors import BadInput
+from kvtui.commands.options import endpoint_options
+from kvtui.config import ConfigError, load_settings
+from kvtui.text import did_you_mean, one_line
+
+if TYPE_CHECKING:
+    from kvtui.bench.progress import BenchEvent
+    from kvtui.bench.record import Record, Recorder
+    from kvtui.bench.runner import Runner
+    from kvtui.bench.session import Prepared, Session
+    from kvtui.bench.workload import Workload
+    from kvtui.stream.request import Request
+
+_TELL_S = 2.0
+
+
+@click.command()
+@click.argument("preset", required=False)
+@endpoint_options
+@shared_request_options
+@bench_options
+def bench(
+    preset: str | None,
+    as_json: bool,
+    shape: str | None,
+    listed: bool,
+    opened: Path | None,
+    **flags: Any,
+) -> None:
+    """Run an experiment: PRESET (see --list), or a TOML file of your own.
+
+    Results go to stdout, progress to stderr, every request into a record (JSON Lines) as it ends:
+    a run that was interrupted goes on with --resume. With no endpoint configured the embedded
+    engine answers. Exit status: 0 done, 1 requests failed, 2 wrong flags or files, 130 interrupted.
+    """
+    shape = "json" if as_json else shape or "text"
+    if listed:
+        _list(as_json=shape == "json")
+        return
+    if opened is not None:
+        sys.exit(_show(opened, shape))
+    sys.exit(_bench(preset, shape, flags))
+
+
+def _list(*, as_json: bool) -> None:
+    from kvtui.bench.presets import PRESETS
+
+    if as_json:
+        click.echo(json.dumps([{"name": p.name, "about": p.about} for p in PRESETS.values()]))
+        return
+    width = max(map(len, PRESETS))
+    for preset in PRESETS.values():
+        click.echo(f"{preset.name:{width}}  {preset.about}")
+    click.echo(f"{'FILE.toml':{width}}  Your own: prompts, lengths, levels, repeats, limits.")
+
+
+def _show(path: Path, shape: str) -> int:
+    """Print the results of a record."""
+    from kvtui.bench.record import RecordError, read_record
+
+    try:
+        record = read_record(path)
+    except RecordError as error:
+        raise BadInput(str(error)) from None
+    return _print(record, shape, interrupted=False)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What there is to run: new, or the rest of a record."""
+
+    preset: str
+    build: Any
+    record: Record | None = None
+
+
+def _work(preset: str | None, flags: dict[str, Any]) -> _Work:
+    """What was asked for.
+
+    Raises:
+        BadInput: It is unknown, or a file is wrong.
+    """
+    from kvtui.bench.presets import PRESETS
+    from kvtui.bench.record import RecordError, read_record
+    from kvtui.bench.workload import WorkloadError, read_spec
+
+    if flags["resume"] is not None:
+        if preset is not None or flags["output"] is not None:
+            raise click.UsageError("--resume goes on with its record: give no preset and no -o.")
+        try:
+            record = read_record(flags["resume"])
+        except RecordError as error:
+            raise BadInput(str(error)) from None
+        workload = record.workload
+        return _Work(workload.preset, lambda _: workload, record)
+    if preset is None:
+        raise click.UsageError("Name a preset or a TOML file; kvtui bench --list shows them.")
+    given = _given(flags)
+    known = PRESETS.get(preset)
+    if known is not None:
+        return _Work(preset, lambda embedded: known.build(given, embedded))
+    if not preset.endswith(".toml"):
+        raise click.UsageError(
+            f"{preset!r} is no preset{did_you_mean(preset, PRESETS)}; there are"
+            f" {', '.join(PRESETS)}, or a file that ends in .toml."
+        )
+    try:
+        spec = read_spec(Path(preset))
+    except WorkloadError as error:
+        raise BadInput(str(error)) from None
+    return _Work(spec.name, lambda _: _own(spec, given))
+
+
+def _own(spec: Any, given: dict[str, Any]) -> Workload:
+    """A workload file with the flags over it."""
+    import msgspec
+
+    from kvtui.bench.workload import Spec, expand
+
+    names = {n: v for n, v in given.items() if n in Spec.__struct_fields__ and v is not None}
+    spec = msgspec.structs.replace(spec, **names)
+    workload = expand(spec, spec.name)
+    most = given.get("most_s") or spec.most_seconds
+    return msgspec.structs.replace(workload, most_s=most)
+
+
+def _given(flags: dict[str, Any]) -> dict[str, Any]:
+    """The flags under the names of a workload; those not given are None."""
+    from kvtui.commands.prompts import read_prompt
+
+    names = (
+        "concurrency", "rate", "arrival", "requests", "duration", "prompt_tokens", "max_tokens",
+        "repeat", "warmup", "slo", "ignore_eos", "certainty", "seed", "temperature",
+    )  # fmt: skip
+    given = {name: flags.get(name) for name in names}
+    given["most_s"] = flags.get("max_time")
+    for name in ("same_prompt", "no_kv_cache"):
+        given[name] = flags.get(name) or None
+    if flags.get("prompt") is not None or flags.get("prompt_file"):
+        given["prompts"] = (read_prompt(flags, None),)
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _bench(preset: str | None, shape: str, flags: dict[str, Any]) -> int:
+    try:
+        settings = load_settings()
+    except ConfigError as error:
+        raise BadInput(str(error)) from None
+    work = _work(preset, flags)
+    _check(work)
+    if work.record is not None:
+        flags = _as_before(work.record, flags)
+    most = max(flags["concurrency"] or (4,))
+    flags = {**flags, "settings": settings, "max_num_seqs": min(max(4, most), 64)}
+    from kvtui.bench.session import Session
+
+    with Session(flags) as session:
+        try:
+            prepared = session.prepare().result()
+        except ConfigError as error:
+            raise BadInput(str(error)) from None
+        except KeyboardInterrupt:
+            return 130
+        return _measure(session, prepared, work, shape, flags)
+
+
+def _check(work: _Work) -> None:
+    """Wrong numbers are told before anything is started."""
+    from kvtui.bench.workload import WorkloadError
+
+    try:
+        work.build(True).check()
+    except WorkloadError as error:
+        raise BadInput(str(error)) from None
+
+
+def _as_before(record: Record, flags: dict[str, Any]) -> dict[str, Any]:
+    """The endpoint of a record, where the flags name none."""
+    endpoint = record.header.get("endpoint") or {}
+    request = record.header.get("request") or {}
+    before = {"base_url": endpoint.get("base_url"), "model": endpoint.get("model")}
+    if endpoint.get("profile"):
+        before = {"profile": endpoint["profile"], "model": endpoint.get("model")}
+    if endpoint.get("embedded"):
+        before = {"model": None}
+    merged = {**flags, **{n: v for n, v in before.items() if not flags.get(n)}}
+    for name in ("system", "top_p", "extra_body"):
+        if merged.get(name) is None:
+            merged[name] = request.get(name)
+    if not merged.get("stop"):
+        merged["stop"] = tuple(request.get("stop") or ())
+    levels = [stage.concurrency for stage in record.workload.stages]
+    return {**merged, "concurrency": tuple(levels)}
+
+
+def _measure(
+    session: Session, prepared: Prepared, work: _Work, shape: str, flags: dict[str, Any]
+) -> int:
+    from kvtui.bench.document import failure_object
+    from kvtui.bench.models import model_missing
+    from kvtui.bench.presets import fitted
+    from kvtui.bench.record import (
+        Recorder,
+        RecordError,
+        header_of,
+        new_path,
+        read_record,
+        secrets_of,
+    )
+    from kvtui.bench.results import unsent
+    from kvtui.bench.runner import Runner
+    from kvtui.bench.workload import WorkloadError
+
+    endpoint = prepared.endpoint
+    where = "the embedded engine" if endpoint.embedded else endpoint.base_url
+    _say(f"{one_line(prepared.model or 'no model')} at {one_line(where)}")
+    for note in prepared.notes:
+        _say(note)
+    verdict, evidence = prepared.verdict, prepared.evidence
+    if verdict is None and prepared.model is None:
+        verdict, evidence = model_missing(prepared)
+    if verdict is not None and evidence is not None:
+        _say(f"{verdict.cls}.{verdict.subcode}: {verdict.message}")
+        for number, fix in enumerate(verdict.fixes, 1):
+            _say(f"  {number}. {fix}")
+        if shape == "json":
+            failure = failure_object(verdict, evidence)
+            _print_json(unsent(work.preset, endpoint.base_url or None, prepared.model, failure))
+        return 1
+    try:
+        plan = fitted(work.build(endpoint.embedded), prepared.context)
+    except WorkloadError as error:
+        raise BadInput(str(error)) from None
+    for note in plan.notes:
+        _say(note)
+    request = _request(prepared, flags)
+    record = work.record
+    if record is not None:
+        _same_endpoint(record, prepared)
+    runner = Runner(
+        session,
+        request,
+        record.workload if record else plan.workload,
+        done=[s for s in record.samples if not s.failed] if record else (),
+        nonce=record.header["nonce"] if record else None,
+        segment=record.segments if record else 0,
+        words=record.words if record else None,
+    )
+    path = record.path if record else flags["output"] or new_path(work.preset)
+    recorder = Recorder(
+        path, secrets_of(prepared, request), segment=record.segments if record else 0
+    )
+    try:
+        if record is None:
+            recorder.create(header_of(prepared, request, plan.workload, runner.nonce))
+        else:
+            recorder.append()
+    except RecordError as error:
+        raise BadInput(str(error)) from None
+    _say(f"record: {path}")
+    stopped = _watch(runner, recorder)
+    if not stopped:
+        recorder.end()
+    recorder.close()
+    if recorder.error:
+        _say(f"the record is not whole: {path} cannot be written: {recorder.error}")
+    if stopped:
+        _say(f"interrupted; go on with: kvtui bench --resume {path}")
+    status = _print(read_record(path), shape, interrupted=stopped)
+    return 130 if stopped else status
+
+
+def _same_endpoint(record: Record, prepared: Prepared) -> None:
+    """A record holds the figures of one endpoint and model."""
+    before = record.header.get("endpoint") or {}
+    now = {
+        "base_url": None if prepared.endpoint.embedded else prepared.endpoint.base_url,
+        "model": prepared.model,
+    }
+    for name, value in now.items():
+        if before.get(name) != value:
+            raise BadInput(
+                f"{record.path} was begun with {name} {before.get(name)!r}, not {value!r}:"
+                " start a new run for it."
+            )
+
+
+def _request(prepared: Prepared, flags: dict[str, Any]) -> Request:
+    from kvtui.bench.session import timeouts_from_flags
+    from kvtui.stream.request import Request
+
+    return Request(
+        endpoint=prepared.endpoint,
+        model=prepared.model or "",
+        prompt="",
+        system=flags.get("system"),
+        top_p=flags.get("top_p"),
+        stop=tuple(flags.get("stop") or ()),
+        kv_cache=False if flags.get("no_kv_cache") else None,
+        extra_body=flags.get("extra_body") or {},
+        timeouts=timeouts_from_flags(flags),
+    )
+
+
+def _watch(runner: Runner, recorder: Recorder) -> bool:
+    """Run it, telling where it stands; whether Ctrl+C or SIGTERM ended it."""
+    teller = _Teller(runner, recorder)
+    runner.listen(teller.take)
+    with _stopped_by_signals(runner):
+        outcome = runner.run()
+    return outcome.stopped
+
+
+@contextmanager
+def _stopped_by_signals(runner: Runner) -> Iterator[None]:
+    """The first signal stops the run and keeps what is done; a second one is the usual end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    before: dict[int, Any] = {}
+
+    def stop(number: int, _: object) -> None:
+        runner.stop()
+        signal.signal(number, before[number])
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        before[number] = signal.getsignal(number)
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for known, handler in before.items():
+            signal.signal(known, handler)
+
+
+class _Teller:
+    """Writes the record, and a line on stderr now and then."""
+
+    def __init__(self, runner: Runner, recorder: Recorder) -> None:
+        self._runner = runner
+        self._recorder = recorder
+        self._told = monotonic()
+
+    def take(self, event: BenchEvent) -> None:
+        """One event."""
+        from kvtui.bench.progress import Note, RequestEnded, StageEnded, StageStarted
+
+        self._recorder.take(event)
+        if isinstance(event, Note):
+            _say(event.text)
+        elif isinstance(event, StageStarted):
+            progress = self._runner.progress()
+            _say(f"level {event.stage + 1} of {progress.stages}: {event.label}")
+            self._told = monotonic()
+        elif isinstance(event, StageEnded):
+            if event.why:
+                _say(f"level {event.stage + 1} ended early: {event.why}")
+        elif isinstance(event, RequestEnded) and monotonic() - self._told >= _TELL_S:
+            self._told = monotonic()
+            progress = self._runner.progress()
+            wanted = f" of {progress.wanted}" if progress.wanted else ""
+            failed = f", {progress.failed} failed" if progress.failed else ""
+            left = "" if progress.left_s is None else f", about {progress.left_s:.0f} s left"
+            _say(f"  {progress.done}{wanted} requests{failed}{left}")
+
+
+def _print(record: Record, shape: str, *, interrupted: bool) -> int:
+    from kvtui.bench.results import document, results_of
+    from kvtui.commands import bench_text
+
+    results = results_of(record)
+    if shape == "json":
+        _print_json(document(results, interrupted=interrupted))
+    elif shape == "csv":
+        click.echo(bench_text.csv_text(results), nl=False)
+    else:
+        for line in (bench_text.markdown if shape == "markdown" else bench_text.text)(results):
+            click.echo(line)
+    measured = [s for s in record.samples if not s.warmup]
+    return 1 if any(s.failed for s in measured) or not measured else 0
+
+
+def _print_json(table: dict[str, Any]) -> None:
+    text = json.dumps(table, ensure_ascii=False, indent=2)
+    click.echo(text.encode("utf-8", "replace"))
+
+
+def _say(text: str) -> None:
+    click.echo(f"kvtui: {one_line(text, 500)}", err=True)

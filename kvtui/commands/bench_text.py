@@ -1,0 +1,151 @@
+"""A benchmark's results as text, Markdown and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+
+from kvtui.bench.levels import Level
+from kvtui.bench.quantiles import Figure
+from kvtui.bench.results import Results
+from kvtui.bench.sample import Sample
+from kvtui.text import UNKNOWN, milliseconds, one_line, rate
+
+_Cell = Callable[[Level], str]
+_MARKS = {True: "yes", False: "no", None: "·"}
+
+
+def _ms(name: str, stat: str) -> _Cell:
+    def cell(row: Level) -> str:
+        figure: Figure | None = getattr(row, name)
+        if figure is None:
+            return UNKNOWN
+        text = milliseconds(getattr(figure, stat))
+        # A percentile with fewer than one value expected beyond it is the largest value by a name.
+        beyond = {"p50": 0.5, "p90": 0.1, "p95": 0.05, "p99": 0.01}[stat]
+        return text if figure.n * beyond >= 1 else f"~{text}"
+
+    return cell
+
+
+def _plus_minus(name: str) -> _Cell:
+    def cell(row: Level) -> str:
+        figure: Figure | None = getattr(row, name)
+        if figure is None:
+            return UNKNOWN
+        between = figure.p50_ci95
+        if between is None:
+            return milliseconds(figure.p50)
+        return f"{milliseconds(figure.p50)} [{between[0]:.4g}, {between[1]:.4g}]"
+
+    return cell
+
+
+def _failed(row: Level) -> str:
+    parts = [f"{n} {name}" for name, n in row.failed_subcodes.items()]
+    return ", ".join(parts) or "0"
+
+
+def _tps(value: float | None) -> str:
+    return UNKNOWN if value is None else rate(value)
+
+
+def _prompt(row: Level) -> str:
+    return UNKNOWN if row.prompt_tokens is None else f"{row.prompt_tokens:.0f}"
+
+
+_COLUMNS: tuple[tuple[str, _Cell], ...] = (
+    ("level", lambda row: one_line(row.label, 40)),
+    ("n", lambda row: str(row.completed)),
+    ("failed", _failed),
+    ("prompt", _prompt),
+    ("TTFT p50 [95 %]", _plus_minus("ttft_ms")),
+    ("p99", _ms("ttft_ms", "p99")),
+    ("TPOT p50 [95 %]", _plus_minus("tpot_ms")),
+    ("p99", _ms("tpot_ms", "p99")),
+    ("E2E p50", _ms("e2e_ms", "p50")),
+    ("tok/s steady", lambda row: _tps(row.steady_output_tps)),
+    ("tok/s all", lambda row: _tps(row.output_tps)),
+    ("req/s", lambda row: _tps(row.request_rate)),
+)
+_WARM: tuple[str, _Cell] = ("warm TTFT", _ms("ttft_warm_ms", "p50"))
+_GOOD: tuple[str, _Cell] = (
+    "goodput",
+    lambda row: UNKNOWN if row.goodput_share is None else f"{100 * row.goodput_share:.0f} %",
+)
+
+
+def _table(levels: Sequence[Level]) -> list[list[str]]:
+    columns = list(_COLUMNS)
+    if any(row.ttft_warm_ms for row in levels):
+        columns.insert(6, _WARM)
+    if any(row.goodput_share is not None for row in levels):
+        columns.append(_GOOD)
+    return [[name for name, _ in columns], *([cell(row) for _, cell in columns] for row in levels)]
+
+
+def text(results: Results) -> list[str]:
+    """A table, one row a level, and the findings under it."""
+    lines: list[str] = []
+    if results.levels:
+        rows = _table(results.levels)
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        for row in rows:
+            cells = [row[0].ljust(widths[0])]
+            cells += [cell.rjust(widths[i]) for i, cell in enumerate(row[1:], 1)]
+            lines.append("  ".join(cells).rstrip())
+    if any("~" in line for line in lines):
+        lines.append("~ too few requests for that percentile: it is near the largest value.")
+    if results.findings:
+        lines.append("")
+    lines += [
+        f"{_MARKS[finding.holds]:>3}  {one_line(finding.message, 600)}"
+        for finding in results.findings
+    ]
+    return lines
+
+
+def markdown(results: Results) -> list[str]:
+    """The same as a Markdown table and list."""
+    record = results.record
+    endpoint = record.header.get("endpoint") or {}
+    where = endpoint.get("base_url") or "the embedded engine"
+    lines = [
+        f"# kvtui bench {record.workload.preset}",
+        "",
+        f"{_md(endpoint.get('model') or '')} at {_md(where)}, {record.header.get('created_at')}",
+        "",
+    ]
+    if results.levels:
+        head, *rows = _table(results.levels)
+        lines.append("| " + " | ".join(map(_md, head)) + " |")
+        lines.append("|" + "---|" * len(head))
+        lines += ["| " + " | ".join(map(_md, row)) + " |" for row in rows]
+        lines.append("")
+    lines += [f"- {_md(one_line(finding.message, 600))}" for finding in results.findings]
+    return lines
+
+
+def _md(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+def csv_text(results: Results) -> str:
+    """One line a request, warm-up included and marked."""
+    names = [n for n in Sample.__struct_fields__ if n not in ("reads", "failure", "hints")]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["level", *names, "hints"])
+    for sample in results.record.samples:
+        label = results.record.workload.stages[sample.stage].label
+        values = ["" if (v := getattr(sample, n)) is None else v for n in names]
+        writer.writerow([_safe(v) for v in [label, *values, " ".join(sample.hints)]])
+    return out.getvalue()
+
+
+def _safe(value: object) -> object:
+    """A text that a spreadsheet would take for a formula is quoted."""
+    if isinstance(value, str) and value[:1] in "=+-@\t\r" and value:
+        return f"'{value}"
+    return value
