@@ -31,7 +31,7 @@ def errors_rows(state: ErrorsState, width: int, height: int) -> list[Row]:
     body: list[Row] = []
     if state.shown:
         place = f"{state.shown + 1} of {len(state.failures)}"
-        body.append(row(("‹ ", "accent"), (f"an older failure, {place}; ", "muted"), ("]", "key")))
+        body.append(row(("‹ ", "accent"), (f"an older failure, {place}", "muted")))
     elif state.last_ok:
         body.append(row(("✓ ", "good"), ("last request went well; before it:", "muted")))
     body += _badge(latest, width)
@@ -126,14 +126,20 @@ def _hanging(mark: str, mark_role: str, text: str, role: str, width: int) -> lis
     ]
 
 
-def facts(evidence: Evidence) -> list[tuple[str, str]]:
-    """The evidence as label and text, what is unknown left out. Texts are sanitised."""
+def facts(evidence: Evidence, code: str | None = None) -> list[tuple[str, str]]:
+    """The evidence as label and text, what is unknown left out. Texts are sanitised.
+
+    Args:
+        evidence: What is known.
+        code: The server's own code or type of the error.
+    """
     pairs: list[tuple[str, str | None]] = [
         ("asked", f"{evidence.method} {evidence.url}" if evidence.url else None),
         ("model", evidence.model or None),
         ("key", evidence.key.origin),
         ("proxy", _proxy(evidence)),
         ("status", None if evidence.status is None else str(evidence.status)),
+        ("code", code),
         ("finish", evidence.finish_reason),
         ("waiting", _waiting(evidence)),
         *[("raised", f"{fact.type}: {fact.text}") for fact in evidence.exceptions[:3]],
@@ -159,7 +165,7 @@ def _facts(failure: Failure, width: int, room: int) -> list[Row]:
     """The evidence, each fact whole where there is room for all of them, else on one line."""
     if failure.evidence is None:
         return []
-    pairs = facts(failure.evidence)
+    pairs = facts(failure.evidence, failure.verdict.code or failure.verdict.type)
     whole = [
         line
         for name, text in pairs
@@ -266,6 +272,18 @@ def _empty(state: ErrorsState, width: int) -> list[Row]:
     return rows
 
 
+def _received(evidence: Evidence) -> str:
+    """How much of the stream came."""
+    parts = [f"{evidence.data_events:,} data events"]
+    if evidence.bad_events:
+        parts.append(f"{evidence.bad_events:,} of them unreadable")
+    if evidence.reasoning_chars:
+        parts.append(f"{evidence.reasoning_chars:,} characters of reasoning")
+    parts.append(f"{evidence.content_chars:,} characters of text")
+    parts.append("its end was marked" if evidence.done_seen else "its end was not marked")
+    return ", ".join(parts)
+
+
 def failure_text(failure: Failure) -> str:
     """Everything known of a failure as plain text: the body screen, and what is copied."""
     verdict = failure.verdict
@@ -275,7 +293,10 @@ def failure_text(failure: Failure) -> str:
     evidence = failure.evidence
     if evidence is not None:
         lines.append("")
-        lines += [f"{name:<8} {text}" for name, text in facts(evidence) if name != "body"]
+        known = facts(evidence, verdict.code or verdict.type)
+        lines += [f"{name:<8} {text}" for name, text in known if name != "body"]
+        if evidence.data_events:
+            lines.append(f"received {_received(evidence)}")
         if evidence.headers:
             lines += ["", "response headers"]
             lines += [f"  {one_line(n)}: {one_line(v)}" for n, v in evidence.headers.items()]
