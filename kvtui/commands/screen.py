@@ -7,17 +7,19 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from kvtui.commands.errors import BadInput
-
 PROMPT_LIMIT = 1 << 20
 """Bytes of a prompt that are read from a pipe or a file."""
+
+
+class ScreenRefused(Exception):  # noqa: N818 - a refusal, said in one sentence
+    """There is nothing to draw on. The text is one sentence: why, and what to do."""
 
 
 def open_screen(options: Mapping[str, Any]) -> int:
     """Read a piped prompt, see to the terminal, open the screen; returns the exit status.
 
     Raises:
-        BadInput: There is no terminal to draw on.
+        ScreenRefused: There is no terminal to draw on, or the piped prompt is too large.
     """
     options = dict(options)
     other_driver = bool(os.environ.get("TEXTUAL_DRIVER"))
@@ -38,7 +40,7 @@ def _piped_prompt() -> str | None:
         return None
     data = sys.stdin.buffer.read(PROMPT_LIMIT + 1)
     if len(data) > PROMPT_LIMIT:
-        raise BadInput(f"The prompt on stdin is larger than {PROMPT_LIMIT:,} bytes.")
+        raise ScreenRefused(f"The prompt on stdin is larger than {PROMPT_LIMIT:,} bytes.")
     _stdin_from_terminal()
     return data.decode("utf-8", "replace").strip() or None
 
@@ -48,7 +50,7 @@ def _stdin_from_terminal() -> None:
     try:
         terminal = os.open(device, os.O_RDWR)
     except OSError:
-        raise BadInput(
+        raise ScreenRefused(
             "There is no terminal for the screen's keys; `kvtui run` works without one."
         ) from None
     os.dup2(terminal, 0)
@@ -58,9 +60,9 @@ def _stdin_from_terminal() -> None:
 
 def _require_terminal() -> None:
     if os.environ.get("TERM") == "dumb":
-        raise BadInput("TERM=dumb cannot show a screen; `kvtui run` prints the same figures.")
+        raise ScreenRefused("TERM=dumb cannot show a screen; `kvtui run` prints the same figures.")
     # Textual draws on stderr, so that is what must be a terminal.
     if sys.__stderr__ is None or not sys.__stderr__.isatty():
-        raise BadInput(
+        raise ScreenRefused(
             "stderr is no terminal, and the screen is drawn there; `kvtui run` works without one."
         )
