@@ -198,6 +198,7 @@ class MainScreen(MainActions, FailureActions, Screen[None]):
         asked = self.conductor.waiting
         self.conductor.endpoint_ready(message.prepared)
         self._introduce_model()
+        self.server_kv = None  # another server's, until this one has been asked
         self.show_endpoint()
         self.show_memory()
         self._watch_unbidden(message.prepared.endpoint)
