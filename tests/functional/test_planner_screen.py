@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from fakes import EMBEDDED, REMOTE, SETTINGS, make_app
 from test_screen import ready, shown, until
+from textual.events import Key
 
 from kvtui.text import GIB
 from kvtui.ui.planner.form import FIELDS
@@ -303,6 +304,18 @@ async def test_escape_goes_back_and_changes_nothing() -> None:
         assert app.main.memory_pane.state == before
         again = await opened(pilot)
         assert again.fields.form().users == "1"
+
+
+async def test_keys_that_come_at_once_go_to_the_field_that_tab_leads_to() -> None:
+    app = make_app(prepared=REMOTE)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        screen.fields.inputs["context"].focus()
+        for key in ("9", "tab", "7", "down", "3"):
+            app.post_message(Key(key, key if len(key) == 1 else None))
+        await until(pilot, lambda: screen.fields.inputs["kv_gib"].value == "3")
+        form = screen.fields.form()
+        assert (form.context, form.users, form.kv_gib) == ("20489", "17", "3")
 
 
 async def test_letters_are_letters_in_its_fields() -> None:

@@ -102,7 +102,7 @@ def _parts(state: PlannerState, told: Answer, width: int) -> list[_Part]:
             if wide or question.concurrency > 1
             else [],
         ),
-        _Part(0, [_figure("longest", *_longest(told), width)]),
+        _Part(0, [_figure("longest", *_longest(told, width), width)]),
         _Part(
             0,
             [
@@ -215,14 +215,13 @@ def _figure(label: str, figure: str, beside: str, width: int) -> Row:
     )
 
 
-def _longest(told: Answer) -> tuple[str, str]:
+def _longest(told: Answer, width: int) -> tuple[str, str]:
     question = told.question
-    users = f" × {question.concurrency:,}" if question.concurrency > 1 else ""
+    users = f"tokens × {question.concurrency:,}" if question.concurrency > 1 else "tokens"
     limit = question.model.max_context
-    beyond = limit is not None and told.max_context > limit
-    return f"{told.max_context:,}", f"tokens{users}" + (
-        f" (the model takes {limit:,})" if beyond else ""
-    )
+    if limit is not None and told.max_context > limit:
+        users = f"{users} (the model takes {limit:,})" if width >= WIDE else f"> model's {limit:,}"
+    return f"{told.max_context:,}", users
 
 
 def _bound(told: Answer, width: int) -> Row:

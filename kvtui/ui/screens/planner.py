@@ -189,8 +189,9 @@ class PlannerScreen(Screen[str | None]):
             for action, key, _, _, text in KEYS
             if action != "choose"  # Enter is the field's own
         ),
-        Binding("down", "app.focus_next", "Next field", show=False),
-        Binding("up", "app.focus_previous", "Field before", show=False),
+        # With priority, so that keys typed at once go to the field that these lead to.
+        Binding("down,tab", "app.focus_next", "Next field", show=False, priority=True),
+        Binding("up,shift+tab", "app.focus_previous", "Field before", show=False, priority=True),
     ]
 
     def __init__(self, view: MemoryView) -> None:
@@ -245,8 +246,9 @@ class PlannerScreen(Screen[str | None]):
 
     def on_planner_fields_changed(self, message: PlannerFields.Changed) -> None:
         """A key was typed: answer at once, the plot a moment later."""
-        self.state = self.planner.update(message.form)
-        self._show()
+        if message.form != self.state.form:  # fields say so when they are first shown, too
+            self.state = self.planner.update(message.form)
+            self._show()
 
     def on_planner_fields_entered(self) -> None:
         """Another field, another hint."""
