@@ -95,7 +95,8 @@ def test_a_broken_config_file_is_named(config: dict[str, str]) -> None:
 
 def test_help_lists_every_command_and_imports_none() -> None:
     code = (
-        "import sys; from click.testing import CliRunner; from kvtui.commands.group import kvtui, COMMANDS\n"
+        "import sys; from click.testing import CliRunner\n"
+        "from kvtui.commands.group import kvtui, COMMANDS\n"
         "out = CliRunner().invoke(kvtui, ['--help']).output\n"
         "assert all(name in out for name in COMMANDS)\n"
         "heavy = {'textual', 'openai', 'numpy', 'plotext', 'aiohttp', 'msgspec'}\n"
