@@ -11,11 +11,12 @@ from textual.events import Key
 
 from kvtui.text import GIB
 from kvtui.ui.planner.form import FIELDS
+from kvtui.ui.planner.keys import KEYS
 from kvtui.ui.planner.presets import PRESETS
 from kvtui.ui.rows import plain
 from kvtui.ui.screens.body import BodyScreen
 from kvtui.ui.screens.picker import PickerScreen
-from kvtui.ui.screens.planner import KEYS, PlannerScreen
+from kvtui.ui.screens.planner import PlannerScreen
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
 IDS = [f"{width}x{height}" for width, height in SIZES]

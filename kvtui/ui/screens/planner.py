@@ -11,18 +11,18 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from kvtui.memory.errors import PlanError
-from kvtui.ui.draw.planner import answer_rows, grid_rows, preset_rows, title_of, whole_text
+from kvtui.ui.draw.planner_side import whole_text
 from kvtui.ui.planner import lists
-from kvtui.ui.planner.answer import Planner, PlannerState
+from kvtui.ui.planner.answer import Planner
 from kvtui.ui.planner.curve import Axis, draw_curve, fit_grid
 from kvtui.ui.planner.form import ENGINE_NAMES, FIELDS, Known
+from kvtui.ui.planner.keys import KEYS
 from kvtui.ui.planner.pane import form_of, hand_back, known_of
 from kvtui.ui.planner.presets import PRESETS
-from kvtui.ui.rows import Row, Span, between, row
 from kvtui.ui.screens.main import MainScreen
 from kvtui.ui.screens.picker import PickerScreen
-from kvtui.ui.widgets.lines import LinesWidget
 from kvtui.ui.widgets.planner_fields import PlannerFields
+from kvtui.ui.widgets.planner_panes import AnswerPane, ExamplesPane, GridPane, PlannerBar
 from kvtui.ui.widgets.planner_plot import PlotPane
 from kvtui.ui.widgets.too_small import TooSmall
 
@@ -37,127 +37,6 @@ if TYPE_CHECKING:
 
 REDRAW_S = 0.3
 """The plot follows the fields at most this often."""
-
-#: (action, key, as shown, label, help): the planner's own keys, for footer and palette.
-KEYS: tuple[tuple[str, str, str, str, str], ...] = (
-    ("choose", "enter", "⏎", "list", "The list of the field with the cursor; typing filters it."),
-    ("presets", "ctrl+o", "^o", "examples", "Worked examples, taken into the fields."),
-    ("axis", "ctrl+t", "^t", "axis", "Plot memory against context, or against users."),
-    ("large", "ctrl+g", "^g", "plot", "Make the plot large, or bring the answer back."),
-    ("whole", "ctrl+n", "^n", "all", "Everything of the answer, to read and to copy."),
-    (
-        "copy_flags(0)",
-        "ctrl+y",
-        "^y",
-        "copy flags",
-        "Copy the engine's flags (vLLM's for formula).",
-    ),
-    ("copy_flags(1)", "ctrl+l", "^l", "other flags", "Copy the other engine's flags."),
-    ("take_over", "ctrl+r", "^r", "to pane 2", "Give model, card and lengths to the Memory pane."),
-    ("stop", "ctrl+s", "^s", "stop", "Stop the stream that runs behind the planner."),
-    ("leave", "escape", "esc", "back", "Back to the main screen; the fields are forgotten."),
-    ("palette", "ctrl+p", "^p", "more", "Find a command by typing."),
-)
-_FOOTER = (
-    "choose",
-    "presets",
-    "axis",
-    "large",
-    "copy_flags(0)",
-    "take_over",
-    "whole",
-    "leave",
-    "palette",
-)
-
-
-class PlannerBar(LinesWidget):
-    """One line over or under everything."""
-
-    def __init__(self, *, id: str, foot: bool) -> None:
-        super().__init__(id=id)
-        self._foot = foot
-
-    def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
-        """The line."""
-        if not self._foot:
-            start = row(
-                (" kvtui ", "badge-accent"), "  planner", ("  what fits on the card", "muted")
-            )
-            return [between(start, row(("GiB are 2^30 bytes ", "muted")), width)]
-        spans: list[Span] = [Span(" ")]
-        room = width - 1
-        tail = [item for item in KEYS if item[0] in _FOOTER[-2:]]
-        rest = sum(len(shown) + len(label) + 3 for _, _, shown, label, _ in tail)
-        head = [item for item in KEYS if item[0] in _FOOTER[:-2]]
-        for action, _, shown, label, _ in (*head, *tail):
-            size = len(shown) + len(label) + 3
-            last = action in _FOOTER[-2:]
-            if not last and size > room - rest:
-                continue
-            room -= size if not last else 0
-            spans += [
-                Span(shown, "key", f"screen.{action}"),
-                Span(f" {label}  ", "muted", f"screen.{action}"),
-            ]
-        return [tuple(spans)]
-
-
-class AnswerPane(LinesWidget):
-    """The answer to the fields."""
-
-    def __init__(self, *, id: str) -> None:
-        super().__init__(id=id)
-        self.state: PlannerState | None = None
-
-    def show(self, state: PlannerState) -> None:
-        """Draw a state."""
-        self.state = state
-        self._title()
-        self.redraw()
-
-    def on_resize(self) -> None:
-        """The title's room follows the width."""
-        self._title()
-
-    def _title(self) -> None:
-        if self.state is not None:
-            self.border_title = title_of(self.state, max(10, self.outer_size.width - 6))
-
-    def draw(self, width: int, height: int) -> Sequence[Row]:
-        """The rows."""
-        return () if self.state is None else answer_rows(self.state, width, height)
-
-
-class GridPane(LinesWidget):
-    """What fits of some contexts and numbers of users."""
-
-    def __init__(self, *, id: str) -> None:
-        super().__init__(id=id)
-        self.state: PlannerState | None = None
-        self.fits: tuple[tuple[bool, ...], ...] = ()
-        self.border_title = "context × users that fit"
-
-    def show(self, state: PlannerState, fits: tuple[tuple[bool, ...], ...]) -> None:
-        """Draw a grid."""
-        self.state, self.fits = state, fits
-        self.redraw()
-
-    def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
-        """The rows."""
-        return () if self.state is None else grid_rows(self.state, self.fits, width)
-
-
-class ExamplesPane(LinesWidget):
-    """The worked examples."""
-
-    def on_mount(self) -> None:
-        """The key that lists them stands in the title."""
-        self.border_title = "examples (^o)"
-
-    def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
-        """The rows."""
-        return preset_rows(width)
 
 
 class FieldPicker(PickerScreen):

@@ -8,7 +8,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input
 
-from kvtui.ui.draw.planner import note_rows
+from kvtui.ui.draw.planner_side import note_rows
 from kvtui.ui.planner.form import FIELDS, ROWS, Field, PlannerForm
 from kvtui.ui.rows import Row, Span, left
 from kvtui.ui.widgets.lines import LinesWidget

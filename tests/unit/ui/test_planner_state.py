@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from kvtui.memory import cards, catalogue, need
 from kvtui.memory import model as models
 from kvtui.text import GIB
-from kvtui.ui.draw.planner import WIDE, answer_rows, note_rows, title_of, whole_text
+from kvtui.ui.draw.planner import WIDE, answer_rows
+from kvtui.ui.draw.planner_side import note_rows, title_of, whole_text
 from kvtui.ui.planner import lists
 from kvtui.ui.planner.answer import Planner, smallest
 from kvtui.ui.planner.curve import (
