@@ -47,9 +47,15 @@ def mann_whitney(first: Sequence[float], second: Sequence[float], shrink: float 
         return Test(1.0, "Mann–Whitney U")
     z = max(0.0, abs(u - n * m / 2) - 0.5) / sqrt(spread) * sqrt(min(1.0, shrink))
     name = "Mann–Whitney U, normal approximation"
-    if shrink < 1:
-        name += ", corrected for autocorrelation"
-    return Test(normal_tail(z), name)
+    if shrink >= 1:
+        return Test(normal_tail(z), name)
+    least = least_p(max(1, int(n * shrink)), max(1, int(m * shrink)))
+    return Test(max(normal_tail(z), least), f"{name}, corrected for autocorrelation")
+
+
+def least_p(n: int, m: int) -> float:
+    """The smallest probability that so many values can show."""
+    return min(1.0, 2 / comb(n + m, n))
 
 
 def _ranks(values: Sequence[float]) -> tuple[list[float], float]:
@@ -103,20 +109,28 @@ def _thinned(values: Sequence[float], most: int = 300) -> list[float]:
     return [ordered[int((k + 0.5) * len(ordered) / most)] for k in range(most)]
 
 
-def independent_part(values: Sequence[float]) -> float:
-    """The part of a series that counts as independent: (1 − r) / (1 + r), r its lag-1 correlation.
+def independent_part(first: Sequence[float], second: Sequence[float]) -> float:
+    """The part of two series that counts as independent: (1 − r) / (1 + r).
 
-    Requests one after the other share the server's mood; a run of thirty slow ones is not thirty
-    observations. Correlation within the noise of none counts as none.
+    r is their lag-1 rank correlation, the mean of both, corrected for the bias of short series.
+    Requests one after the other share the server's mood; thirty slow ones in a row are not thirty
+    observations. A correlation within the noise of none counts as none.
     """
-    n = len(values)
-    if n < 10:
+    n = len(first) + len(second)
+    if min(len(first), len(second)) < 10:
         return 1.0
+    r = (_lag_one(first) * len(first) + _lag_one(second) * len(second)) / n
+    if r <= 2 / sqrt(n):
+        return 1.0
+    r = min(0.98, r + (1 + 4 * r) * 2 / n)
+    return (1 - r) / (1 + r)
+
+
+def _lag_one(values: Sequence[float]) -> float:
+    """The correlation of the ranks of values that follow each other."""
     ranks, _ = _ranks(values)
-    mean = sum(ranks) / n
+    mean = sum(ranks) / len(ranks)
     spread = sum((r - mean) ** 2 for r in ranks)
     if spread <= 0:
-        return 1.0
-    pairs = itertools.pairwise(ranks)
-    r = sum((a - mean) * (b - mean) for a, b in pairs) / spread
-    return (1 - r) / (1 + r) if r > 1.64 / sqrt(n) else 1.0
+        return 0.0
+    return sum((a - mean) * (b - mean) for a, b in itertools.pairwise(ranks)) / spread

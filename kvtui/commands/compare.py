@@ -1,0 +1,238 @@
+"""``kvtui compare``: records or other tools' results side by side."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kvtui.commands.errors import BadInput
+from kvtui.text import UNKNOWN, milliseconds, one_line, rate
+
+if TYPE_CHECKING:
+    from kvtui.bench.compare import Compared, Comparison, Condition, LevelPair
+    from kvtui.bench.sides import Side
+
+SCHEMA = "kvtui.compare/1"
+_NAMES = {"ttft_ms": "TTFT p50", "tpot_ms": "TPOT p50", "e2e_ms": "E2E p50"}
+_SCALARS = {
+    "output_tps": "tok/s all",
+    "steady_output_tps": "tok/s steady",
+    "request_rate": "req/s",
+    "goodput_rate": "good req/s",
+    "completed": "completed",
+    "failed": "failed",
+}
+_SAYS = {
+    "slower": "SLOWER",
+    "faster": "faster",
+    "same": "within noise",
+    "too few": "too few requests to tell",
+    "untested": "no single requests to test",
+}
+
+
+@click.command()
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option(
+    "--fail-on",
+    "conditions",
+    multiple=True,
+    metavar="CONDITION",
+    help="End with status 1 where it holds: 'ttft_ms.p50>1.1x', 'output_tps<0.9x'; repeatable.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def compare(files: tuple[Path, ...], conditions: tuple[str, ...], as_json: bool) -> None:
+    """Compare B, C … with A: records of kvtui bench, its --json, or other tools' result files.
+
+    Read are also the result files of vllm bench serve, guidellm, llama-benchy and aiperf. A
+    difference is claimed only where a test over the single requests finds it. Exit status: 0 done,
+    1 a --fail-on condition holds, 2 wrong flags or files.
+    """
+    if len(files) < 2:
+        raise click.UsageError("Give at least two files to compare.")
+    sys.exit(_compare(files, conditions, as_json=as_json))
+
+
+def _compare(files: tuple[Path, ...], conditions: tuple[str, ...], *, as_json: bool) -> int:
+    from kvtui.bench.compare import ConditionError, parse_condition
+    from kvtui.bench.compare import compare as compared
+    from kvtui.bench.sides import SideError, read_side
+
+    try:
+        wanted = [parse_condition(text) for text in conditions]
+        first, *others = [read_side(path) for path in files]
+    except (SideError, ConditionError) as error:
+        raise BadInput(str(error)) from None
+    comparisons = [compared(first, other) for other in others]
+    for comparison in comparisons:
+        if not comparison.pairs:
+            raise BadInput(
+                f"{first.name} and {comparison.second.name} have no level in common:"
+                f" {_levels(first)} against {_levels(comparison.second)}."
+            )
+    hits = [_checked(comparison, wanted) for comparison in comparisons]
+    if as_json:
+        tables = [_table(c, h) for c, h in zip(comparisons, hits, strict=True)]
+        table = {"schema": SCHEMA, "comparisons": tables}
+        click.echo(json.dumps(table, ensure_ascii=False, indent=2).encode("utf-8", "replace"))
+    else:
+        for comparison, found in zip(comparisons, hits, strict=True):
+            for line in _text(comparison):
+                click.echo(line)
+            for hit in found:
+                if hit["hit"]:
+                    click.echo(f"FAILS {hit['condition']}: {hit['level']} has {hit['value']:.4g}")
+    return 1 if any(hit["hit"] for found in hits for hit in found) else 0
+
+
+def _levels(side: Side) -> str:
+    return one_line(", ".join(level.label for level in side.levels), 120)
+
+
+def _checked(comparison: Comparison, wanted: list[Condition]) -> list[dict[str, Any]]:
+    """Each condition at each level. One that no level can answer is an error, not a pass."""
+    rows: list[dict[str, Any]] = []
+    for condition in wanted:
+        values = [(pair, condition.value(pair)) for pair in comparison.pairs]
+        if all(value is None for _, value in values):
+            raise BadInput(
+                f"{condition.text} cannot be told of {comparison.first.name} and"
+                f" {comparison.second.name}: one of them does not hold that figure."
+            )
+        rows += [
+            {
+                "condition": condition.text,
+                "level": pair.label,
+                "value": value,
+                "hit": None if value is None else condition.hit(value),
+            }
+            for pair, value in values
+        ]
+    return rows
+
+
+def _table(comparison: Comparison, hits: list[dict[str, Any]]) -> dict[str, Any]:
+    from kvtui.bench.compare import ALPHA, LEAST
+
+    return {
+        "first": _side(comparison.first),
+        "second": _side(comparison.second),
+        "levels": [
+            {
+                "label": pair.label,
+                "second_label": pair.second.label,
+                "concurrency": pair.first.concurrency,
+                "figures": [asdict(figure) for figure in pair.figures],
+                "scalars": {
+                    name: {"first": a, "second": b, "ratio": b / a if a and b is not None else None}
+                    for name, a, b in pair.scalars
+                },
+            }
+            for pair in comparison.pairs
+        ],
+        "regressions": [
+            {"level": pair.label, "figure": figure.figure, "ratio": figure.ratio}
+            for pair, figure in comparison.regressions
+        ],
+        "fail_on": hits,
+        "rule": {"alpha": ALPHA, "least_difference": LEAST, "adjustment": "Holm"},
+    }
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {
+        "file": side.name,
+        "source": side.source,
+        "model": side.model,
+        "levels": len(side.levels),
+        "output_tokens": sum(level.output_tokens or 0 for level in side.levels),
+        "notes": list(side.notes),
+    }
+
+
+def _text(comparison: Comparison) -> list[str]:
+    first, second = comparison.first, comparison.second
+    lines = [f"A  {_named(first)}", f"B  {_named(second)}", ""]
+    for pair in comparison.pairs:
+        other = "" if pair.second.label == pair.label else f" | {one_line(pair.second.label, 40)}"
+        lines.append(f"{one_line(pair.label, 60)}{other}")
+        rows = [["", "A", "B", "B/A", "[95 %]", "n", ""]]
+        rows += [_row(figure) for figure in pair.figures if _known(figure)]
+        rows += [_scalar(name, a, b) for name, a, b in pair.scalars]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        for row in rows:
+            cells = [row[0].ljust(widths[0])]
+            cells += [cell.rjust(widths[i]) for i, cell in enumerate(row[1:-1], 1)]
+            lines.append(("  " + "  ".join([*cells, row[-1]])).rstrip())
+    lines.append("")
+    lines += _verdict(comparison)
+    return lines
+
+
+def _named(side: Side) -> str:
+    model = f", {one_line(side.model, 60)}" if side.model else ""
+    notes = "".join(f" ({note})" for note in side.notes)
+    return f"{one_line(side.name, 80)} ({side.source}{model}){notes}"
+
+
+def _known(figure: Compared) -> bool:
+    return figure.first is not None or figure.second is not None
+
+
+def _row(figure: Compared) -> list[str]:
+    ratio = UNKNOWN if figure.ratio is None else f"{figure.ratio:.3f}"
+    between = figure.ratio_ci95
+    says = _SAYS[figure.says]
+    if figure.p_adjusted is not None:
+        says += f" (p = {figure.p_adjusted:.2g})"
+    return [
+        _NAMES[figure.figure],
+        milliseconds(figure.first),
+        milliseconds(figure.second),
+        ratio,
+        f"[{between[0]:.3f}, {between[1]:.3f}]" if between else "",
+        f"{figure.n_first}, {figure.n_second}",
+        says,
+    ]
+
+
+def _scalar(name: str, a: float | None, b: float | None) -> list[str]:
+    whole = name in ("completed", "failed")
+    cells = [UNKNOWN if v is None else f"{v:.0f}" if whole else rate(v) for v in (a, b)]
+    ratio = f"{b / a:.3f}" if a and b is not None and not whole else ""
+    return [_SCALARS[name], *cells, ratio, "", "", ""]
+
+
+def _verdict(comparison: Comparison) -> list[str]:
+    from kvtui.bench.compare import ALPHA, LEAST
+
+    changed: list[tuple[LevelPair, Compared]] = [
+        (pair, figure)
+        for pair in comparison.pairs
+        for figure in pair.figures
+        if figure.says in ("slower", "faster")
+    ]
+    tested = [f for pair in comparison.pairs for f in pair.figures if f.p_adjusted is not None]
+    lines = [
+        f"{figure.says.upper()}: {one_line(pair.label, 60)}: {_NAMES[figure.figure]}"
+        f" {figure.ratio:.3f} times."
+        for pair, figure in changed
+    ]
+    if not tested:
+        lines.append("Nothing is claimed: there are too few single requests to test.")
+    elif not changed:
+        lines.append("No difference stands out from the noise.")
+    if tested:
+        names = sorted({figure.test for figure in tested})
+        lines.append(
+            f"Test: {' / '.join(names)}, two-sided at {100 * ALPHA:g} %; differences under"
+            f" {100 * LEAST:g} % are not claimed."
+        )
+    return lines

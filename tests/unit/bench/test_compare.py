@@ -1,0 +1,319 @@
+"""What a comparison claims, over many seeds; whose files it reads; what ends a pipeline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from math import comb, exp
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from kvtui.bench.compare import Comparison, ConditionError, compare, parse_condition
+from kvtui.bench.difference import independent_part, mann_whitney, shift_ratio
+from kvtui.bench.progress import RequestEnded
+from kvtui.bench.record import Recorder, header_of
+from kvtui.bench.sample import Sample
+from kvtui.bench.session import Prepared
+from kvtui.bench.sides import Side, SideError, SideLevel, pairs_of, read_side
+from kvtui.bench.workload import Spec, expand
+from kvtui.config import Endpoint
+from kvtui.stream.request import Request
+
+PEERS = Path(__file__).parent.parent.parent / "fixtures" / "peers"
+SEEDS = 100
+
+
+def requests(random: Random, n: int, tpot: float, *, drift: float = 0.0) -> dict[str, list[float]]:
+    """Figures of ``n`` requests of 128 tokens: log-normal noise, now and then a stall, a drift."""
+    ttfts, tpots = [], []
+    mood = 0.0
+    for _ in range(n):
+        mood = 0.8 * mood + drift * random.gauss(0, 1)
+        stall = 1.5 if random.random() < 0.03 else 1.0
+        ttfts.append(200 * exp(random.gauss(0, 0.1) + mood) * stall)
+        tpots.append(tpot * exp(random.gauss(0, 0.03) + mood) * stall)
+    e2e = [a + 127 * b for a, b in zip(ttfts, tpots, strict=True)]
+    return {"ttft_ms": ttfts, "tpot_ms": tpots, "e2e_ms": e2e}
+
+
+def side(*values: dict[str, list[float]]) -> Side:
+    levels = [
+        SideLevel(label=f"c={2**k}", concurrency=2**k, values=v) for k, v in enumerate(values)
+    ]
+    return Side("x", "test", "m", tuple(levels))
+
+
+def compared(seed: int, factor: float, *, n: int = 20, drift: float = 0.0) -> Comparison:
+    random = Random(seed)
+    one = side(*(requests(random, n, 10.0, drift=drift) for _ in range(3)))
+    other = side(*(requests(random, n, 10.0 * factor, drift=drift) for _ in range(3)))
+    return compare(one, other)
+
+
+def claims(comparison: Comparison) -> list[str]:
+    return [f.figure for p in comparison.pairs for f in p.figures if f.says in ("slower", "faster")]
+
+
+def test_a_tenth_slower_stands_out() -> None:
+    """+10 % TPOT with 20 requests a level: found at 98 % of the levels or more, as slower."""
+    found = [compared(seed, 1.1) for seed in range(SEEDS)]
+    slower = [f for c in found for _, f in c.regressions if f.figure == "tpot_ms"]
+    assert len(slower) >= 0.98 * 3 * SEEDS
+    assert all(f.ratio == pytest.approx(1.1, abs=0.05) for f in slower)
+    assert all("Mann–Whitney U" in f.test and "Holm" in f.test for f in slower)
+    assert not any(f.says == "faster" for c in found for p in c.pairs for f in p.figures)
+    faster = compared(1, 1 / 1.1)
+    assert not faster.regressions
+    assert claims(faster).count("tpot_ms") == 3
+
+
+def test_nothing_changed_nothing_said() -> None:
+    """At most one seed in a hundred has a claim in it: nine tests each, 0.5 % for all together."""
+    wrong = [seed for seed in range(2 * SEEDS) if claims(compared(seed, 1.0))]
+    assert len(wrong) <= 2, wrong
+
+
+def test_a_server_that_drifts_within_its_run() -> None:
+    """Requests that share the server's mood are not so many observations.
+
+    Without the correction most of these seeds have a claim in them. A mood that lasts as long as
+    the run is beyond any test: it looks like a change.
+    """
+    wrong = [seed for seed in range(SEEDS) if claims(compared(seed, 1.0, n=60, drift=0.03))]
+    assert len(wrong) <= 0.15 * SEEDS, wrong
+
+
+def test_too_few_claim_nothing() -> None:
+    for seed in range(20):
+        found = compared(seed, 1.5, n=3)
+        assert not claims(found)
+        assert {f.says for p in found.pairs for f in p.figures} == {"too few"}
+
+
+def test_a_small_difference_is_not_worth_a_claim() -> None:
+    steady = {"tpot_ms": [10 + k / 1000 for k in range(40)]}
+    shifted = {"tpot_ms": [10.1 + k / 1000 for k in range(40)]}
+    assert not claims(compare(side(steady), side(shifted)))
+
+
+# --- the test itself ------------------------------------------------------------------------------
+
+
+def test_mann_whitney_by_hand() -> None:
+    assert mann_whitney([1, 2, 3], [4, 5, 6]).p == pytest.approx(2 / comb(6, 3))
+    assert mann_whitney([1, 4], [2, 3]).p == pytest.approx(1.0)
+    assert mann_whitney([1, 1, 1], [1, 1, 1]).p == 1.0
+    assert mann_whitney([], [1]).p == 1.0
+    # 19 values below 21, none between: the smallest probability there is
+    exact = mann_whitney(list(range(10)), list(range(20, 31)))
+    assert exact.p == pytest.approx(2 / comb(21, 10))
+    assert exact.name == "Mann–Whitney U, exact"
+
+
+def test_exact_and_normal_agree() -> None:
+    random = Random(3)
+    for _ in range(20):
+        a = [random.gauss(0, 1) for _ in range(12)]
+        b = [random.gauss(0.5, 1) for _ in range(12)]
+        exact = mann_whitney(a, b).p
+        normal = mann_whitney(a, b, 1 - 1e-9).p
+        assert normal == pytest.approx(exact, abs=0.02)
+
+
+def test_shift_and_dependence() -> None:
+    assert shift_ratio([1, 2, 4], [2, 4, 8]) == pytest.approx(2)
+    assert shift_ratio([0, 1], [1, 2]) is None
+    random = Random(5)
+    assert independent_part([random.random() for _ in range(9)], list(range(20))) == 1.0
+    assert independent_part(*([random.random() for _ in range(50)] for _ in range(2))) == 1.0
+    walk = [0.0]
+    for _ in range(100):
+        walk.append(0.9 * walk[-1] + random.gauss(0, 1))
+    assert independent_part(walk, walk) < 0.2
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "ttft"),
+    [
+        ("vllm_bench_serve.json", "vllm bench serve", 203.3),
+        ("guidellm.json", "guidellm", 209.3),
+        ("llama_benchy.json", "llama-benchy", 202.7),
+        ("aiperf.json", "aiperf", 207.7),
+        ("aiperf_records.jsonl", "aiperf", 207.7),
+    ],
+)
+def test_other_tools(name: str, source: str, ttft: float) -> None:
+    """Each measured a server of 200 ms and 10 ms a token, ten times 128 tokens."""
+    found = read_side(PEERS / name)
+    (level,) = found.levels
+    assert (found.source, level.concurrency, level.max_tokens) == (source, 1, 128)
+    assert level.output_tokens == 1280
+    assert level.scalars["completed"] == 10
+    assert level.scalars.get("failed", 0) == 0
+    assert level.stat("ttft_ms", "p50") == pytest.approx(ttft, abs=0.5)
+    assert level.stat("tpot_ms", "p50") == pytest.approx(10, abs=0.1)
+    assert level.stat("tpot_ms", "n") == 10
+    if source != "llama-benchy":
+        assert level.stat("e2e_ms", "p50") == pytest.approx(1475, abs=12)
+        assert level.scalars["output_tps"] == pytest.approx(85.5, abs=2)
+
+
+def test_results_without_single_requests(tmp_path: Path) -> None:
+    table = json.loads((PEERS / "vllm_bench_serve.json").read_text())
+    for name in ("ttfts", "itls", "input_lens", "output_lens", "errors", "generated_texts"):
+        del table[name]
+    path = tmp_path / "v.json"
+    path.write_text(json.dumps(table))
+    (level,) = read_side(path).levels
+    assert level.stat("ttft_ms", "p50") == pytest.approx(203.3, abs=0.1)
+    found = compare(read_side(path), read_side(PEERS / "aiperf.json"))
+    assert {f.says for p in found.pairs for f in p.figures} == {"untested"}
+
+
+def record(path: Path, tpot: float, n: int = 20) -> Path:
+    endpoint = Endpoint("http://h/v1", "test")
+    workload = expand(Spec(prompts=("Hi",), concurrency=(1, 2)), "own")
+    recorder = Recorder(path)
+    request = Request(endpoint, "m", "")
+    recorder.create(header_of(Prepared(endpoint, "m"), request, workload, "n"))
+    random = Random(tpot)
+    for stage in (0, 1):
+        for index, (ttft, each, e2e) in enumerate(
+            zip(*requests(random, n, tpot).values(), strict=True)
+        ):
+            at = float(index)
+            sample = Sample(
+                stage=stage,
+                index=index,
+                start_s=at,
+                send_s=at,
+                first_s=at + ttft / 1000,
+                last_s=at + e2e / 1000,
+                end_s=at + e2e / 1000,
+                ttft_ms=ttft,
+                tpot_ms=each,
+                e2e_ms=e2e,
+                completion_tokens=128,
+            )
+            recorder.take(RequestEnded(sample))
+    recorder.close()
+    return path
+
+
+def test_two_records(tmp_path: Path) -> None:
+    one, other = record(tmp_path / "a", 10.0), record(tmp_path / "b", 11.0)
+    found = compare(read_side(one), read_side(other))
+    assert [p.label for p in found.pairs] == ["128 tokens, c=1", "128 tokens, c=2"]
+    assert {f.figure for _, f in found.regressions} == {"tpot_ms", "e2e_ms"}
+    same = compare(read_side(one), read_side(one))
+    assert not claims(same)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"benchmarks": 3}', "hello", '{"a": 1}\n{"b"'])
+def test_what_is_no_result_is_said(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    with pytest.raises(SideError) as error:
+        read_side(path)
+    assert str(path) in str(error.value)
+
+
+def test_damaged_results_are_said(tmp_path: Path) -> None:
+    for source in PEERS.iterdir():
+        data = source.read_text()
+        for broken in (data.replace('"metrics"', '"m"'), data.replace(": [", ": 3 + ["), data[:99]):
+            path = tmp_path / source.name
+            path.write_text(broken)
+            try:
+                read_side(path)
+            except SideError as error:
+                assert str(path) in str(error)  # noqa: PT017
+
+
+def test_levels_that_differ_are_not_paired() -> None:
+    one, other = side({"tpot_ms": [1.0]}, {"tpot_ms": [1.0]}), side({"tpot_ms": [1.0]})
+    assert [(a.label, b.label) for a, b in pairs_of(one, other)] == [("c=1", "c=1")]
+    alone = Side("y", "t", None, (SideLevel(label="c=9", concurrency=9),))
+    assert pairs_of(one, alone) == []
+    assert len(pairs_of(other, alone)) == 1  # one level each: compared whatever it was
+
+
+# --- conditions -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "hit"),
+    [
+        ("tpot_ms.p50>1.1x", True),
+        ("tpot_ms.p50>1.3x", False),
+        ("tpot_ms>15%", True),
+        ("tpot_ms.max >= 12", True),
+        ("output_tps<0.9x", True),
+        ("failed>0", False),
+    ],
+)
+def test_conditions(text: str, hit: bool) -> None:
+    def one(value: float, tps: float) -> Side:
+        level = SideLevel(
+            label="x", values={"tpot_ms": [value] * 9}, scalars={"output_tps": tps, "failed": 0}
+        )
+        return Side("x", "t", None, (level,))
+
+    (pair,) = compare(one(10.0, 100.0), one(12.0, 80.0)).pairs
+    condition = parse_condition(text)
+    value = condition.value(pair)
+    assert value is not None
+    assert condition.hit(value) is hit
+
+
+@pytest.mark.parametrize("text", ["", "tpot_ms", "tpt_ms>1x", "tpot_ms.p42>1x", "tpot_ms=1x"])
+def test_a_wrong_condition_is_said(text: str) -> None:
+    with pytest.raises(ConditionError):
+        parse_condition(text)
+
+
+Runs = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run() -> Runs:
+    from click.testing import CliRunner
+
+    from kvtui.commands.compare import compare as command
+
+    def runs(*arguments: object) -> tuple[int, str, str]:
+        done = CliRunner().invoke(command, [str(a) for a in arguments])
+        return done.exit_code, done.stdout, done.stderr
+
+    return runs
+
+
+def test_the_command(tmp_path: Path, run: Runs) -> None:
+    one, other = record(tmp_path / "a", 10.0), record(tmp_path / "b", 11.0)
+    status, text, _ = run(one, other)
+    assert status == 0
+    assert "SLOWER: 128 tokens, c=1: TPOT p50 1." in text
+    assert "Mann–Whitney U" in text
+    status, text, _ = run(one, other, "--fail-on", "tpot_ms.p50>1.05x", "--json")
+    table = json.loads(text)
+    assert status == 1
+    assert table["schema"] == "kvtui.compare/1"
+    assert {r["figure"] for r in table["comparisons"][0]["regressions"]} == {"tpot_ms", "e2e_ms"}
+    assert all(row["hit"] for row in table["comparisons"][0]["fail_on"])
+    assert run(one, other, "--fail-on", "tpot_ms.p50>1.5x")[0] == 0
+    status, text, _ = run(one, one)
+    assert status == 0
+    assert "No difference stands out" in text
+    assert run(one)[0] == 2
+    assert run(one, tmp_path / "nothing")[0] == 2
+    assert run(one, PEERS / "aiperf.json", other)[0] == 0
+    status, _, error = run(
+        PEERS / "llama_benchy.json", PEERS / "guidellm.json", "--fail-on", "output_tps<0.9x"
+    )
+    assert status == 2
+    assert "cannot be told" in error
