@@ -235,7 +235,9 @@ def _bound(told: Answer, width: int) -> Row:
     if len(possible) > 1:
         kept.append(possible[-1])
     shown = " · ".join(f"{bound.tokens_per_s:,.0f} at {bound.batch}" for bound in kept)
-    named = " (upper bound by bandwidth)" if width >= WIDE else ""
+    named = " (upper bound by bandwidth)"
+    if LABEL + len(shown) + len(named) + 8 > width:
+        named = " (upper bound)" if width >= WIDE else ""
     label = (left("decode bound", LABEL), "muted")
     return crop(row(label, (f"≤ {shown} tok/s", "strong"), (named, "muted")), width)
 

@@ -104,7 +104,7 @@ def draw_plot(curve: Curve, width: int, height: int) -> list[Row]:
     binary = curve.axis == "context"
     marks = ticks(end, max(2, width // 10), binary=binary, least=1)
     x_ruler.ticks(marks, [tick_label(mark, binary=binary) for mark in marks])
-    sizes = ticks(top, max(2, height // 2))
+    sizes = ticks(top, height // 3 + 1)
     y_ruler.ticks(sizes, [f"{size:,.10g}" for size in sizes])
     text = Text.from_ansi(figure.build().string().rstrip("\n"))
     return [_roles(line) for line in text.split("\n")]
