@@ -31,7 +31,7 @@ Precisions to offer: `precision.KV_NAMES`. Lists to choose from: `catalogue.sear
 
 For a planner: `plan.plan({"arch": "Llama-3.1-8B", "gpu": "H100", "context": "32k", …})` takes the
 options of `kvtui plan` as text and gives (Question, Answer); a model from a file is
-`hf_config.read_config(path)` or `gguf_header.read_gguf(path)`. `budget.ladder(asked, contexts)`
+`hf_config.read_config(path)` or `gguf_model.read_gguf(path)`. `budget.ladder(asked, contexts)`
 says what of a ladder fits, `budget.needed_bytes(asked, contexts)` draws memory against context,
 `need.smallest(asked)` the cards that hold a need, `flags.flags(told, engine)` an engine's flags,
 `examples.EXAMPLES` worked examples as options, `cards.own(name, gib)` a card of the user's own.

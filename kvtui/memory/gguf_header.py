@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from .errors import PlanError
-from .model import Model
 from .units import ceil_div
 
 MAGIC = b"GGUF"
@@ -120,18 +119,6 @@ class Long(NamedTuple):
     """
 
     length: int
-
-
-def read_gguf(path: Path) -> Model:
-    """The model that a GGUF file's header describes.
-
-    Raises:
-        GgufError: the file cannot be read, is no GGUF, is cut off, or lacks a key such that its
-            cache cannot be told.
-    """
-    from .gguf_model import to_model
-
-    return to_model(read_header(path), path.stem)
 
 
 def read_header(path: Path) -> Header:

@@ -8,10 +8,11 @@ spacing of windows in some architectures, is in `gguf_words.toml`.
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from . import kv
-from .gguf_header import GgufError, Header, Long
+from .gguf_header import GgufError, Header, Long, read_header
 from .gguf_keys import Keys
 from .model import (
     MAX_HEADS,
@@ -27,6 +28,16 @@ from .model import (
 from .tables import read_toml
 
 _PLAIN_PRECISIONS = {0: "f32", 1: "fp16", 2: "q4_0", 3: "q4_1", 7: "q8_0", 8: "q5_0", 9: "q5_1"}
+
+
+def read_gguf(path: Path) -> Model:
+    """The model that a GGUF file's header describes.
+
+    Raises:
+        GgufError: the file cannot be read, is no GGUF, is cut off, or lacks a key such that its
+            cache cannot be told.
+    """
+    return to_model(read_header(path), path.stem)
 
 
 def to_model(header: Header, name: str) -> Model:

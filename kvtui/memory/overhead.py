@@ -12,7 +12,7 @@ Measured presets: https://github.com/llm-d-incubation/llm-d-planner/pull/205.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kvtui.text import GIB
 
@@ -20,12 +20,10 @@ from . import llamacpp, sglang
 from .errors import PlanError
 from .model import Latent, Model
 from .names import tokens
+from .parallel import Parallel
+from .question import Question
 from .tables import read_table
 from .units import ceil_div, gib
-
-if TYPE_CHECKING:
-    from .budget import Question
-    from .parallel import Parallel
 
 NON_TORCH_BYTES = GIB // 4
 NON_TORCH_NCCL_BYTES = round(2.1 * GIB)

@@ -142,7 +142,7 @@ def _model(wanted: Mapping[str, Any]) -> Model:
 
         return read_config(Path(wanted["config_json"]))
     if "gguf" in wanted:
-        from .gguf_header import read_gguf
+        from .gguf_model import read_gguf
 
         return read_gguf(Path(wanted["gguf"]))
     missing = [options.flag_name(name) for name in _RAW if name not in wanted]

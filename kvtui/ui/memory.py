@@ -99,7 +99,7 @@ class MemoryView:
         Raises:
             PlanError: it cannot be read, or is no GGUF file.
         """
-        from kvtui.memory.gguf_header import read_gguf
+        from kvtui.memory.gguf_model import read_gguf
 
         self._take(read_gguf(path))
 

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kvtui.memory.errors import PlanError
-from kvtui.memory.gguf_header import GgufError, read_gguf
+from kvtui.memory.gguf_header import GgufError
+from kvtui.memory.gguf_model import read_gguf
 from kvtui.memory.model import Attention, Latent, Shared, State
 from kvtui.text import GIB
 
