@@ -19,7 +19,7 @@ from kvtui.config import ConfigError, Endpoint, load_settings, resolve_endpoint
 from kvtui.text import milliseconds, one_line, redact
 
 if TYPE_CHECKING:
-    from kvtui.doctor.checkup import Case
+    from kvtui.doctor.case import Case
     from kvtui.doctor.steps import Step
 
 SCHEMA = "kvtui.doctor/1"
@@ -120,7 +120,7 @@ def _started(stack: ExitStack, flags: dict[str, Any]) -> Endpoint:
 
 def _case(endpoint: Endpoint, notes: tuple[str, ...], flags: dict[str, Any]) -> Case:
     from kvtui.bench.session import timeouts_from_flags
-    from kvtui.doctor.checkup import PROMPT, Case
+    from kvtui.doctor.case import PROMPT, Case
 
     return Case(
         endpoint=endpoint,

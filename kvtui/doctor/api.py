@@ -13,7 +13,8 @@ from time import perf_counter
 import httpx2
 from openai import APIStatusError, OpenAIError
 
-from kvtui.doctor.checkup import Case, evidence_of, failed_step
+from kvtui.doctor.case import Case
+from kvtui.doctor.failed import evidence_of, failed_step
 from kvtui.doctor.steps import Step
 from kvtui.failure import Evidence, ExceptionFact, Verdict, classify
 from kvtui.measure.figures import RunFigures

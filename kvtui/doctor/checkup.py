@@ -8,40 +8,24 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from kvtui.config import Endpoint
 from kvtui.doctor import network
+from kvtui.doctor.case import Case
+from kvtui.doctor.failed import evidence_of, failed_step
 from kvtui.doctor.steps import TITLES, Step
-from kvtui.failure import Evidence, Verdict, classify
 from kvtui.failure.evidence import Phase
 from kvtui.failure.urlform import url_problem
-from kvtui.stream.gather import Redactor, cannot_be_sent, key_facts, urlsplit_or_none
+from kvtui.stream.gather import Redactor, cannot_be_sent, key_facts
 from kvtui.stream.proxy import Proxy, ProxySettingError, proxy_for
-from kvtui.stream.request import Timeouts
 from kvtui.text import one_line
 
 if TYPE_CHECKING:
     from kvtui.doctor.api import Api
 
-PROMPT = "Count from one to twenty, in words, separated by spaces."
-MAX_TOKENS = 32
 _SHOWN_ADDRESSES = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """What is to be examined."""
-
-    endpoint: Endpoint
-    timeouts: Timeouts = field(default_factory=Timeouts)
-    prompt: str = PROMPT
-    max_tokens: int = MAX_TOKENS
-    notes: tuple[str, ...] = ()
-    """What was noticed while the settings were read."""
 
 
 async def examine(case: Case) -> AsyncIterator[Step]:
@@ -201,43 +185,6 @@ class Checkup:
             waited_s=seconds if late else None,
         )
         return failed_step(name, evidence, seconds * 1000, detail)
-
-
-def failed_step(
-    name: str,
-    evidence: Evidence,
-    ms: float | None,
-    detail: str = "",
-    verdict: Verdict | None = None,
-    notes: tuple[str, ...] = (),
-) -> Step:
-    """A step that failed, with the verdict on its evidence."""
-    verdict = verdict or classify(evidence)
-    said = detail or f"{verdict.cls}.{verdict.subcode}"
-    return Step(name, "failed", one_line(said, 300), ms, notes, verdict, evidence)
-
-
-def evidence_of(
-    endpoint: Endpoint,
-    redactor: Redactor,
-    base_url: str,
-    proxy: Proxy | None,
-    **fields: Any,
-) -> Evidence:
-    """Evidence of a question other than a chat request, with what is known of the endpoint."""
-    parts = urlsplit_or_none(base_url)
-    defaults: dict[str, Any] = {
-        "method": "GET",
-        "url": redactor.text(f"{base_url}/models"),
-        "host": (parts.hostname or "") if parts is not None else "",
-        "model": endpoint.model or "",
-        "embedded": endpoint.embedded,
-        "key": key_facts(endpoint),
-        "proxy": proxy.url if proxy else None,
-        "proxy_from": proxy.variable if proxy else None,
-        "base_url": redactor.text(endpoint.base_url),
-    }
-    return Evidence(**{**defaults, **fields})
 
 
 def _ms(begun: float) -> float:

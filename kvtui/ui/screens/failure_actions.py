@@ -114,7 +114,8 @@ class FailureActions:
 
         def begin() -> AsyncIterator[Step]:
             from kvtui.bench.session import timeouts_from_flags
-            from kvtui.doctor.checkup import Case, examine
+            from kvtui.doctor.case import Case
+            from kvtui.doctor.checkup import examine
 
             return examine(Case(endpoint, timeouts_from_flags(options)))
 

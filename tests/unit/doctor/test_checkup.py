@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from kvtui.config import Endpoint
-from kvtui.doctor.checkup import Case, examine
+from kvtui.doctor.case import Case
+from kvtui.doctor.checkup import examine
 from kvtui.doctor.steps import TITLES, Step
 from kvtui.stream.request import Timeouts
 
