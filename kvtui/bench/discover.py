@@ -10,7 +10,7 @@ import asyncio
 import httpx2
 from openai import APIStatusError, OpenAIError
 
-from kvtui.bench.session import Prepared
+from kvtui.bench.prepared import Prepared
 from kvtui.config import Endpoint
 from kvtui.failure import Evidence, ExceptionFact, classify
 from kvtui.failure.evidence import Phase

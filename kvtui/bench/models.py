@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from kvtui.bench.session import Prepared
+from kvtui.bench.prepared import Prepared
 from kvtui.failure import Evidence, Verdict
 from kvtui.text import redact
 

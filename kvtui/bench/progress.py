@@ -10,7 +10,7 @@ from kvtui.bench.prompts import Words
 from kvtui.bench.sample import Sample
 
 if TYPE_CHECKING:
-    from kvtui.bench.session import Run
+    from kvtui.bench.run import Run
 
 
 @dataclass(frozen=True, slots=True)

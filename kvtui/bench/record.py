@@ -31,10 +31,10 @@ import msgspec
 
 from kvtui import __version__
 from kvtui.bench.health import Health
+from kvtui.bench.prepared import Prepared
 from kvtui.bench.progress import BenchEvent, HealthTaken, Learned, RequestEnded, StageEnded
 from kvtui.bench.prompts import Words
 from kvtui.bench.sample import Sample
-from kvtui.bench.session import Prepared
 from kvtui.bench.workload import Workload, WorkloadError, as_table, from_table
 from kvtui.stream.gather import is_secret_header
 from kvtui.stream.request import Request

@@ -29,8 +29,9 @@ from kvtui.bench.progress import (
     StageStarted,
 )
 from kvtui.bench.prompts import PROBES, Words, fit_words, synthetic
+from kvtui.bench.run import Run
 from kvtui.bench.sample import Sample, sample_of
-from kvtui.bench.session import Run, Session
+from kvtui.bench.session import Session
 from kvtui.bench.workload import Stage, Workload
 from kvtui.measure.figures import RunFigures
 from kvtui.stream.request import Request, with_prefix

@@ -11,180 +11,33 @@ import gc
 import secrets
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kvtui.bench.curl import Sent
+from kvtui.bench.options import RunOptions
+from kvtui.bench.prepared import Prepared
 from kvtui.bench.remembered import recall, remember
-from kvtui.config import Endpoint, Settings, load_settings, resolve_endpoint
+from kvtui.bench.run import Run
+from kvtui.config import Endpoint, load_settings, resolve_endpoint
 from kvtui.failure import Evidence, Verdict
-from kvtui.measure.figures import RunFigures, Snapshot
-from kvtui.measure.meter import Meter, Piece, Stamps
-from kvtui.measure.rate import Sample
+from kvtui.measure.meter import Meter
 from kvtui.stream.lag import LagWatch
 from kvtui.stream.quirks import Quirks, refused, with_refusals
-from kvtui.stream.request import Request, Timeouts, with_prefix
+from kvtui.stream.request import Request, with_prefix
 from kvtui.telemetry.places import is_loopback
 
 if TYPE_CHECKING:
-    from kvtui.engine.child import EngineChild, EngineGeometry
+    from kvtui.engine.child import EngineChild
     from kvtui.stream.client import Clients
-    from kvtui.stream.exchange import Exchange
 
 _T = TypeVar("_T")
 _ENOUGH_CHUNKS = 8
 """Chunks of a run from which it tells how many tokens a chunk of that endpoint carries."""
 _SWITCH_S = 0.0005
 """How long another thread may hold the interpreter while a stream is read and stamped."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """Which endpoint a session talks to, as flags and settings say."""
-
-    base_url: str | None = None
-    model: str | None = None
-    api_key_env: str | None = None
-    profile: str | None = None
-    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
-    threads: int = 1
-    """BLAS threads of the embedded engine."""
-    max_num_seqs: int = 4
-    """Sequences the embedded engine decodes at once."""
-    settings: Settings | None = None
-    """The configuration file's content; None: it is read."""
-    timeouts: Timeouts = field(default_factory=Timeouts)
-    remember: bool = False
-    """Keep what an endpoint refused in ``state.toml``, and heed it from the first request on."""
-
-    @classmethod
-    def from_flags(cls, flags: Mapping[str, Any]) -> RunOptions:
-        """From the shared command line options, under the names that click gives them."""
-        return cls(
-            base_url=flags.get("base_url"),
-            model=flags.get("model"),
-            api_key_env=flags.get("api_key_env"),
-            profile=flags.get("profile"),
-            headers=MappingProxyType(dict(flags.get("headers") or ())),
-            threads=flags.get("threads") or 1,
-            max_num_seqs=flags.get("max_num_seqs") or 4,
-            settings=flags.get("settings"),
-            timeouts=timeouts_from_flags(flags),
-            remember=bool(flags.get("remember")),
-        )
-
-
-def timeouts_from_flags(flags: Mapping[str, Any]) -> Timeouts:
-    """The ``--timeout…`` options, each with its default where it is not given."""
-    usual = Timeouts()
-    return Timeouts(
-        connect=flags.get("timeout_connect") or usual.connect,
-        headers=flags.get("timeout_headers") or usual.headers,
-        first_token=flags.get("timeout_first_token") or usual.first_token,
-        idle=flags.get("timeout_idle") or usual.idle,
-        total=flags.get("timeout"),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """What there is to talk to. ``verdict`` is set where it cannot be used."""
-
-    endpoint: Endpoint
-    model: str | None
-    """The model that is asked: the one named, the only one listed, the engine's; else None."""
-    models: tuple[str, ...] = ()
-    """What the server listed; empty where it was not asked."""
-    engine_geometry: EngineGeometry | None = None
-    notes: tuple[str, ...] = ()
-    verdict: Verdict | None = None
-    evidence: Evidence | None = None
-    context: int | None = None
-    """Tokens one sequence may have, where the server says so."""
-    engine_pid: int | None = None
-
-
-class Run:
-    """One request under way; every method may be called from any thread."""
-
-    def __init__(self, meter: Meter, loop: asyncio.AbstractEventLoop, request: Request) -> None:
-        self.request = request
-        """What is asked, a repeat's prefix included."""
-        self.quirks = Quirks()
-        """How it was asked in the end, when it is done."""
-        self._meter = meter
-        self._loop = loop
-        self._exchange: Exchange | None = None
-        self._stopped = False
-        self._future: Future[RunFigures] = Future()
-        self.done = threading.Event()
-        self.notes: tuple[str, ...] = ()
-        """What was changed on the way; complete when it is done."""
-        self.base_url = ""
-        """The base URL in use when it is done."""
-
-    def snapshot(self) -> Snapshot:
-        """The state now."""
-        return self._meter.snapshot()
-
-    def drain(self) -> list[Piece]:
-        """The text since the last call."""
-        return self._meter.drain()
-
-    def tps_series(self, n: int) -> list[tuple[float, float]]:
-        """At most ``n`` points (seconds after the first token, running TPS), oldest first."""
-        return [(sample.t, sample.tps) for sample in self._meter.series(n)]
-
-    def samples(self, n: int) -> list[Sample]:
-        """As ``tps_series``, with the tokens so far beside."""
-        return self._meter.series(n)
-
-    def itl_histogram(self, bins: int = 40) -> list[tuple[float, float, int]]:
-        """Gaps between chunks: (from, to) in seconds and how many."""
-        return self._meter.histogram(bins)
-
-    def stamps(self) -> Stamps:
-        """When its parts happened."""
-        return self._meter.stamps()
-
-    def sent(self) -> Sent:
-        """What was asked, as it went out in the end; complete when it is done."""
-        endpoint = self.request.endpoint
-        return Sent(endpoint, self.base_url or endpoint.base_url, self.request, self.quirks)
-
-    def stop(self) -> None:
-        """Cancel the request; ``done`` is set when its connection is closed."""
-        self._stopped = True
-        with suppress(RuntimeError):  # the session is closed: the request has ended anyway
-            self._loop.call_soon_threadsafe(self._stop_here)
-
-    def result(self, timeout: float | None = None) -> RunFigures:
-        """Wait for the figures.
-
-        Raises:
-            TimeoutError: They did not come in ``timeout`` seconds; the request goes on.
-        """
-        return self._future.result(timeout)
-
-    def on_done(self, callback: Callable[[RunFigures], None]) -> None:
-        """Call ``callback`` with the figures, on the session's thread, when they are there."""
-        self._future.add_done_callback(
-            lambda future: None if future.cancelled() else callback(future.result())
-        )
-
-    def _abandon(self) -> None:
-        """The session is closed, or its thread is broken: nothing will come any more."""
-        if not self._future.done():
-            self._future.cancel()
-        self.done.set()
-
-    def _stop_here(self) -> None:
-        if self._exchange is not None:
-            self._exchange.stop()
 
 
 def _with_demo_key(endpoint: Endpoint) -> Endpoint:
@@ -260,8 +113,8 @@ class Session:
             keep_reads=keep_reads,
         )
         run = Run(meter, self._loop, request)
-        work = self._submit(self._run(run, request))
-        work.add_done_callback(lambda _: run._abandon())
+        work = self._submit(self._run(run, meter))
+        work.add_done_callback(lambda _: run.abandon())
         return run
 
     def warm_connections(self, endpoint: Endpoint, count: int) -> Future[int]:
@@ -342,7 +195,7 @@ class Session:
 
     async def _shut(self) -> None:
         for run in list(self._runs):
-            run._stop_here()
+            run.stop_here()
         mine = asyncio.current_task()
         waiting = [task for task in self._tasks if task is not mine]
         if waiting:
@@ -447,34 +300,28 @@ class Session:
 
     # --- running ----------------------------------------------------------------------------------
 
-    async def _run(self, run: Run, request: Request) -> None:
+    async def _run(self, run: Run, meter: Meter) -> None:
         from kvtui.failure import classify
         from kvtui.stream.exchange import Exchange
 
         assert self._clients is not None
+        request = run.request
         key = request.endpoint.base_url
         quirks = self._quirks.get(key, Quirks())
         self._enter(run)
         try:
-            exchange = Exchange(self._clients, request, quirks, run._meter.feed)
-            run._exchange = exchange
-            if run._stopped:
-                exchange.stop()
+            exchange = Exchange(self._clients, request, quirks, meter.feed)
+            run.began(exchange)
             await exchange.run()
             await self._clients.turns.take()
-            figures = run._meter.conclude(classify)
-            self._quirks[key] = run.quirks = exchange.quirks
-            run.notes = tuple(exchange.notes)
-            run.base_url = exchange.base_url
+            figures = meter.conclude(classify)
+            self._quirks[key] = exchange.quirks
             chunks = figures.chunks
             if figures.completion_tokens and chunks >= _ENOUGH_CHUNKS and not figures.partial:
                 self._per_chunk[key, request.model] = figures.completion_tokens / chunks
-            run._future.set_result(figures)
-        except asyncio.CancelledError:
-            run._future.cancel()
-            raise
+            run.ended(figures, exchange)
         except BaseException as error:
-            run._future.set_exception(error)
+            run.failed(error)
             raise
         finally:
             self._leave(run)

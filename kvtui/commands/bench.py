@@ -22,10 +22,11 @@ from kvtui.config import ConfigError, load_settings
 from kvtui.text import did_you_mean, one_line
 
 if TYPE_CHECKING:
+    from kvtui.bench.prepared import Prepared
     from kvtui.bench.progress import BenchEvent
     from kvtui.bench.record import Record, Recorder
     from kvtui.bench.runner import Runner
-    from kvtui.bench.session import Prepared, Session
+    from kvtui.bench.session import Session
     from kvtui.bench.workload import Workload
     from kvtui.stream.request import Request
 
@@ -304,7 +305,7 @@ def _same_endpoint(record: Record, prepared: Prepared) -> None:
 
 
 def _request(prepared: Prepared, flags: dict[str, Any]) -> Request:
-    from kvtui.bench.session import timeouts_from_flags
+    from kvtui.bench.options import timeouts_from_flags
     from kvtui.stream.request import Request
 
     return Request(

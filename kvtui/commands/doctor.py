@@ -119,7 +119,7 @@ def _started(stack: ExitStack, flags: dict[str, Any]) -> Endpoint:
 
 
 def _case(endpoint: Endpoint, notes: tuple[str, ...], flags: dict[str, Any]) -> Case:
-    from kvtui.bench.session import timeouts_from_flags
+    from kvtui.bench.options import timeouts_from_flags
     from kvtui.doctor.case import PROMPT, Case
 
     return Case(

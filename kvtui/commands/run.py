@@ -16,7 +16,9 @@ from kvtui.config import ConfigError, load_settings
 from kvtui.text import one_line, sanitise
 
 if TYPE_CHECKING:
-    from kvtui.bench.session import Prepared, Run, Session
+    from kvtui.bench.prepared import Prepared
+    from kvtui.bench.run import Run
+    from kvtui.bench.session import Session
     from kvtui.measure.figures import RunFigures
     from kvtui.stream.request import Request
 
@@ -48,7 +50,8 @@ def _run(as_json: bool, formula: bool, flags: dict[str, Any]) -> int:
     prompt = read_prompt(flags, settings.defaults.prompt) if messages is None else ""
     flags = {**flags, "settings": settings}
     from kvtui.bench.document import document, unsent
-    from kvtui.bench.session import Session, timeouts_from_flags
+    from kvtui.bench.options import timeouts_from_flags
+    from kvtui.bench.session import Session
     from kvtui.commands.run_text import print_table
     from kvtui.stream.request import Request
 

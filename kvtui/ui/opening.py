@@ -51,7 +51,7 @@ def build_request(options: Mapping[str, Any]) -> Callable[[PreparedLike, str, Pr
     """How a form becomes a request: the form's fields, and the options that it does not show."""
 
     def build(prepared: PreparedLike, model: str, form: PromptForm) -> Request:
-        from kvtui.bench.session import timeouts_from_flags
+        from kvtui.bench.options import timeouts_from_flags
         from kvtui.stream.request import Request
 
         endpoint = prepared.endpoint

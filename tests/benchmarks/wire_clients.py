@@ -48,7 +48,8 @@ def report(results: list[Result], cpu: float, wall: float) -> None:
 
 
 def ours(base_url: str, model: str, streams: int) -> None:
-    from kvtui.bench.session import RunOptions, Session
+    from kvtui.bench.options import RunOptions
+    from kvtui.bench.session import Session
     from kvtui.stream.request import Request
 
     with Session(RunOptions(base_url=base_url, model=model)) as session:

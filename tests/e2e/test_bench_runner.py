@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from kvtui.bench.options import RunOptions
 from kvtui.bench.progress import BenchEvent, RequestEnded, RequestStarted, StageEnded
 from kvtui.bench.runner import Outcome, Runner
-from kvtui.bench.session import RunOptions, Session
+from kvtui.bench.session import Session
 from kvtui.bench.summary import levels_of
 from kvtui.bench.workload import Spec, Workload, expand
 from kvtui.config import Endpoint, Settings, config_path

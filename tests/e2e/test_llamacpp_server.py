@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from kvtui.bench.session import RunOptions, Session
+from kvtui.bench.options import RunOptions
+from kvtui.bench.session import Session
 from kvtui.config import Endpoint, Settings
 from kvtui.stream.request import Request
 

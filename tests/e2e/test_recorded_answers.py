@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kvtui.bench.session import RunOptions, Session
+from kvtui.bench.options import RunOptions
+from kvtui.bench.session import Session
 from kvtui.config import Endpoint, Settings, config_path
 from kvtui.stream.request import Request, Timeouts
 from tests.wire.replay_server import ANSWERS, repeated, replay_server

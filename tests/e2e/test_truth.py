@@ -8,7 +8,9 @@ from itertools import count
 
 import pytest
 
-from kvtui.bench.session import Run, RunOptions, Session
+from kvtui.bench.options import RunOptions
+from kvtui.bench.run import Run
+from kvtui.bench.session import Session
 from kvtui.config import Endpoint, Settings, config_path
 from kvtui.measure.figures import RunFigures
 from kvtui.stream.request import Request, Timeouts

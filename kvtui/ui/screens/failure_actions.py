@@ -113,7 +113,7 @@ class FailureActions:
         endpoint = replace(conductor.prepared.endpoint, model=conductor.model or None)
 
         def begin() -> AsyncIterator[Step]:
-            from kvtui.bench.session import timeouts_from_flags
+            from kvtui.bench.options import timeouts_from_flags
             from kvtui.doctor.case import Case
             from kvtui.doctor.checkup import examine
 

@@ -12,10 +12,10 @@ import pytest
 
 from kvtui.bench.compare import Comparison, ConditionError, compare, parse_condition
 from kvtui.bench.difference import independent_part, mann_whitney, shift_ratio
+from kvtui.bench.prepared import Prepared
 from kvtui.bench.progress import RequestEnded
 from kvtui.bench.record import Recorder, header_of
 from kvtui.bench.sample import Sample
-from kvtui.bench.session import Prepared
 from kvtui.bench.sides import Side, SideError, SideLevel, pairs_of, read_side
 from kvtui.bench.workload import Spec, expand
 from kvtui.config import Endpoint

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvtui.bench.curl import Sent, curl_of
+from kvtui.bench.options import RunOptions
 from kvtui.bench.report import report
-from kvtui.bench.session import RunOptions, Session
+from kvtui.bench.session import Session
 from kvtui.config import Endpoint, Settings, config_path
 from kvtui.failure import Evidence, KeyFacts, Verdict
 from kvtui.stream.quirks import Quirks

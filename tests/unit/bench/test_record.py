@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kvtui.bench.health import Health
+from kvtui.bench.prepared import Prepared
 from kvtui.bench.progress import HealthTaken, Learned, RequestEnded, StageEnded
 from kvtui.bench.prompts import Words
 from kvtui.bench.record import (
@@ -20,7 +21,6 @@ from kvtui.bench.record import (
     secrets_of,
 )
 from kvtui.bench.sample import Sample
-from kvtui.bench.session import Prepared
 from kvtui.bench.workload import Spec, expand
 from kvtui.config import Endpoint
 from kvtui.stream.request import Request
