@@ -10,6 +10,7 @@ from typing import Any
 
 from kvtui.bench.levels import Level
 from kvtui.bench.sample import Sample
+from kvtui.bench.summary import template_of
 from kvtui.bench.workload import Workload
 from kvtui.text import milliseconds
 
@@ -177,8 +178,19 @@ def _cautions(
                 " synthetic prompt has.",
             )
         )
-    if not workload.stages[0].same_prompt and any(s.warm for s in samples):
-        share = sum(s.warm for s in samples)
+    template = template_of(workload, samples)
+    if template:
+        found.append(
+            Finding(
+                "template_cached",
+                f"Up to {template} prompt tokens that all prompts share (the chat template) come"
+                " from the prefix cache; a TTFT with no more than those counts as cold.",
+                None,
+                {"tokens": template},
+            )
+        )
+    if not workload.stages[0].same_prompt and any(s.warm(template) for s in samples):
+        share = sum(s.warm(template) for s in samples)
         found.append(
             Finding(
                 "warm",

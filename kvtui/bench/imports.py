@@ -68,13 +68,14 @@ def _lines(path: Path, data: bytes) -> Side:
 
 def _record(path: Path) -> Side:
     from kvtui.bench.record import RecordError, read_record
-    from kvtui.bench.summary import kind_of, levels_of
+    from kvtui.bench.summary import kind_of, levels_of, template_of
 
     try:
         record = read_record(path)
     except RecordError as error:
         raise SideError(str(error)) from None
     stages = [kind_of(stage) for stage in record.workload.stages]
+    template = template_of(record.workload, record.samples)
     rows = []
     for row in levels_of(record.workload, record.samples, record.health, record.ended_early):
         ours = [
@@ -83,7 +84,7 @@ def _record(path: Path) -> Side:
             if s.completed and not s.warmup and stages[s.stage].label == row.label
         ]
         ours.sort(key=lambda s: (s.stage, s.segment, s.start_s))
-        cold = [s for s in ours if not s.warm]
+        cold = [s for s in ours if not s.warm(template)]
         names = ("tpot_ms", "e2e_ms", "decode_tps")
         values = {name: clean([getattr(s, name) for s in ours]) for name in names}
         values["ttft_ms"] = clean([s.ttft_ms for s in cold or ours])

@@ -53,7 +53,8 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     goodput_share: float | None
     peak_in_flight: int
     ttft_ms: Figure | None
-    """Of cold requests: no prompt token came from a prefix cache, as far as the server says."""
+    """Of cold requests: no prompt token came from a prefix cache, as far as the server says, but
+    those that all prompts share (the chat template)."""
     ttft_warm_ms: Figure | None
     tpot_ms: Figure | None
     ttfa_ms: Figure | None
@@ -79,6 +80,7 @@ def level(
     health: Sequence[Health] = (),
     limits: Sequence[Limit] = (),
     ended_early: str = "",
+    template: int = 0,
 ) -> Level:
     """The results of one level.
 
@@ -88,6 +90,7 @@ def level(
         health: How the client did, of each segment.
         limits: What a request should keep, for the goodput.
         ended_early: What ended it before its requests were through.
+        template: Prompt tokens that all of the run's prompts share (see ``template_of``).
     """
     measured = [s for s in samples if not s.warmup and not s.stopped]
     done = [s for s in measured if s.completed]
@@ -124,8 +127,8 @@ def level(
         goodput_rate=len(good) / duration if limits and duration else None,
         goodput_share=len(good) / len(measured) if limits and measured else None,
         peak_in_flight=max((_peak(part) for part in _segments(measured)), default=0),
-        ttft_ms=figure(s.ttft_ms for s in done if not s.warm),
-        ttft_warm_ms=figure(s.ttft_ms for s in done if s.warm),
+        ttft_ms=figure(s.ttft_ms for s in done if not s.warm(template)),
+        ttft_warm_ms=figure(s.ttft_ms for s in done if s.warm(template)),
         completion_tokens=figure(s.completion_tokens for s in done),
         cached_prompt_tokens=figure(s.cached_prompt_tokens for s in done),
         tokens_per_chunk=per_chunk.p50 if per_chunk else None,

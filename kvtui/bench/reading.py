@@ -10,6 +10,7 @@ from kvtui.bench.findings import Finding
 from kvtui.bench.fits import METHOD, Estimate, Fit, estimate, fit
 from kvtui.bench.levels import Level
 from kvtui.bench.sample import Sample
+from kvtui.bench.summary import template_of
 from kvtui.bench.workload import Workload
 
 _STAYS = 0.05
@@ -29,8 +30,11 @@ def article(
 ) -> list[Finding]:
     """TTFT moves with the prompt; TPS stays; short outputs make it noisy: each only if so."""
     found = []
-    question = [s.ttft_ms for s in _of(workload, samples, "question") if s.ttft_ms and not s.warm]
-    summary = [s.ttft_ms for s in _of(workload, samples, "summarise") if s.ttft_ms and not s.warm]
+    template = template_of(workload, samples)
+    question, summary = (
+        [s.ttft_ms for s in _of(workload, samples, series) if s.ttft_ms and not s.warm(template)]
+        for series in ("question", "summarise")
+    )
     if question and summary:
         ratio = median(summary) / median(question)
         test = mann_whitney(question, summary)
@@ -124,6 +128,14 @@ def _rate(line: Fit) -> Finding:
             "prefill_rate",
             f"TTFT does not grow measurably with the prompt up to {line.high_x:.0f} tokens:"
             " no prefill rate can be told.",
+            False,
+            figures,
+        )
+    if fixed.high < 0:
+        return Finding(
+            "prefill_rate",
+            f"TTFT grows faster than the prompt up to {line.high_x:.0f} tokens: the line through it"
+            f" begins at {fixed.value:.0f} ms, so no single prefill rate describes it.",
             False,
             figures,
         )

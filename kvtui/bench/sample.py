@@ -72,10 +72,9 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         counted = self.completion_tokens
         return self.estimated_tokens if counted is None else counted
 
-    @property
-    def warm(self) -> bool:
-        """Prompt tokens came from the server's prefix cache."""
-        return bool(self.cached_prompt_tokens)
+    def warm(self, template: int = 0) -> bool:
+        """More prompt tokens came from the server's prefix cache than the template's."""
+        return (self.cached_prompt_tokens or 0) > template
 
 
 _FIGURES = (

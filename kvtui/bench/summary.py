@@ -18,6 +18,31 @@ def kind_of(stage: Stage) -> Stage:
     return msgspec.structs.replace(stage, series="")
 
 
+def template_of(workload: Workload, samples: Sequence[Sample]) -> int:
+    """Prompt tokens that come from the prefix cache for every prompt of the run: its template's.
+
+    Prompts that are sent for the first time differ from their first word on, so what a server has
+    cached of them is what stands before: the chat template, a built-in system text. That is the
+    same for all; TTFTs with no more than it are cold. Half a prompt is too much to be that.
+    """
+    seen: set[str] = set()
+    fresh = set()
+    for number, stage in enumerate(workload.stages):
+        if not stage.same_prompt and stage.series not in seen:
+            fresh.add(number)
+        seen.add(stage.series)
+    return max(
+        (
+            s.cached_prompt_tokens
+            for s in samples
+            if s.stage in fresh
+            and s.cached_prompt_tokens
+            and s.cached_prompt_tokens <= (s.prompt_tokens or 0) / 2
+        ),
+        default=0,
+    )
+
+
 def levels_of(
     workload: Workload,
     samples: Sequence[Sample],
@@ -26,6 +51,7 @@ def levels_of(
 ) -> list[Level]:
     """The levels that were begun, in the workload's order."""
     limits = parse_slo(workload.slo)
+    template = template_of(workload, samples)
     groups: dict[Stage, list[int]] = {}
     for number, stage in enumerate(workload.stages):
         groups.setdefault(kind_of(stage), []).append(number)
@@ -39,5 +65,7 @@ def levels_of(
             continue
         parts = [part for (number, _), part in health.items() if number in numbers]
         why = next((w for n, w in (ended_early or {}).items() if n in numbers), "")
-        rows.append(level(kind, ours, health=parts, limits=limits, ended_early=why))
+        rows.append(
+            level(kind, ours, health=parts, limits=limits, ended_early=why, template=template)
+        )
     return rows

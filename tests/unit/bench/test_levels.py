@@ -12,7 +12,8 @@ from kvtui.bench.levels import level
 from kvtui.bench.quantiles import figure, interval, quantile
 from kvtui.bench.sample import Sample
 from kvtui.bench.slo import parse_slo
-from kvtui.bench.workload import Stage
+from kvtui.bench.summary import levels_of, template_of
+from kvtui.bench.workload import Stage, Workload
 
 
 def test_quantiles_are_numpys() -> None:
@@ -43,7 +44,8 @@ def test_too_few_bound_nothing() -> None:
 
 
 def stage(**more: object) -> Stage:
-    return Stage(label="x", texts=("x",), max_tokens=11, **more)  # type: ignore[arg-type]
+    usual = {"label": "x", "texts": ("x",), "max_tokens": 11}
+    return Stage(**{**usual, **more})  # type: ignore[arg-type]
 
 
 def sample(index: int, at: float, **more: object) -> Sample:
@@ -111,6 +113,24 @@ def test_warm_is_never_pooled_with_cold() -> None:
     assert (row.ttft_ms.p50, row.ttft_warm_ms.p50) == (1000.0, 100.0)
     assert row.e2e_ms is not None
     assert row.e2e_ms.n == 2
+
+
+def test_the_chat_template_is_no_warmth() -> None:
+    """A server that holds the template has some tokens of every prompt in its cache."""
+    cold = stage(series="a")
+    again = stage(series="a", label="again")
+    rows = [
+        sample(0, 0.0, prompt_tokens=64, cached_prompt_tokens=24),
+        sample(1, 2.0, prompt_tokens=64, cached_prompt_tokens=25),
+        sample(0, 4.0, stage=1, prompt_tokens=64, cached_prompt_tokens=63, ttft_ms=9.0),
+    ]
+    first, second = levels_of(Workload(preset="p", stages=(cold, again)), rows, {})
+    assert first.ttft_ms is not None
+    assert (first.ttft_ms.n, first.ttft_warm_ms) == (2, None)
+    assert second.ttft_warm_ms is not None
+    assert (second.ttft_ms, second.ttft_warm_ms.p50) == (None, 9.0)
+    same = stage(same_prompt=True)
+    assert template_of(Workload(preset="p", stages=(same,)), rows) == 0
 
 
 def test_goodput_and_short_outputs() -> None:
