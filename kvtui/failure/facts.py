@@ -105,7 +105,7 @@ def _count(text: str) -> int:
     return int(re.sub(r"[,_]", "", text))
 
 
-def _numbers(case: Case) -> tuple[int | None, int | None]:
+def context_numbers(case: Case) -> tuple[int | None, int | None]:
     """Tokens needed and tokens allowed, out of the error object's fields or its text."""
     data = case.error.data
     need, limit = whole(data.get("n_prompt_tokens")), whole(data.get("n_ctx"))
@@ -122,12 +122,12 @@ def _numbers(case: Case) -> tuple[int | None, int | None]:
 
 
 def _need(case: Case) -> str | None:
-    need, limit = _numbers(case)
+    need, limit = context_numbers(case)
     return _number(need if limit is not None else None)
 
 
 def _limit(case: Case) -> str | None:
-    return _number(_numbers(case)[1])
+    return _number(context_numbers(case)[1])
 
 
 def largest_allowed(case: Case) -> int | None:

@@ -11,10 +11,14 @@ import re
 from collections.abc import Callable
 
 from kvtui.failure.case import Case
-from kvtui.failure.facts import largest_allowed
+from kvtui.failure.facts import context_numbers, largest_allowed
 from kvtui.failure.keyform import LOGIN_TOKEN
 
 Predicate = Callable[[Case, str], bool]
+
+_IN_PROMPT = re.compile(
+    r"(\d[\d,_]{0,11})(?: tokens)? (?:in|from|of) (?:the |your )?(?:messages?|prompt|input)"
+)
 
 
 def _provider(case: Case, names: str) -> bool:
@@ -37,6 +41,18 @@ def _other_owner(case: Case, _: str) -> bool:
     return owner != case.provider.label
 
 
+def _prompt_alone(case: Case) -> bool:
+    """The prompt fills the context without any answer: a smaller answer cannot help."""
+    need, limit = context_numbers(case)
+    if need is None or limit is None:
+        return False
+    stated = _IN_PROMPT.search(case.error.message.lower()[:1_000])
+    if stated is not None:
+        return int(re.sub(r"[,_]", "", stated[1])) >= limit
+    asked = case.evidence.max_tokens
+    return asked is not None and need - asked >= limit
+
+
 def _over_upper(case: Case) -> bool:
     """The max_tokens that was asked for is more than the most that the message names."""
     asked, upper = case.evidence.max_tokens, largest_allowed(case)
@@ -56,6 +72,7 @@ PREDICATES: dict[str, Predicate] = {
     "in_stream": lambda case, _: case.evidence.sse_error is not None,
     "hidden_reasoning": lambda case, _: case.evidence.reasoning_chars == 0,
     "empty": lambda case, _: case.evidence.content_chars == 0,
+    "prompt_alone": lambda case, _: _prompt_alone(case),
     "over_upper": lambda case, _: _over_upper(case),
     "before_limit": lambda case, _: (
         case.evidence.max_tokens is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -20,6 +21,8 @@ from kvtui.stream.transport import Flight, current_flight
 
 _PASTED = ("/chat/completions", "/completions", "/responses", "/models", "/embeddings")
 PROBE_SECONDS = 5.0
+_NAMES_A_MODEL = re.compile(r"(?<![/\w])(?:model|deployment|engine)")
+"""Not in a path: ``Did you mean /v1/models?`` names no model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ def wrong_path(status: int | None, content_type: str, body: str) -> bool:
         return html or "unexpected endpoint" in head
     if status not in (404, 405):
         return False
-    return html or not any(word in head for word in ("model", "deployment", "engine"))
+    return html or _NAMES_A_MODEL.search(head) is None
 
 
 async def list_models(clients: Clients, endpoint: Endpoint, base_url: str) -> ModelList:
