@@ -22,8 +22,8 @@ _BODY_TIMEOUT_S = 30.0
 DEFAULT_MAX_TOKENS = 512
 """Tokens generated where a request names no limit and the context reaches as far."""
 
-DEFAULTS = SamplingParams(temperature=0.7, top_p=0.95)
-"""Sampling where a request names none: cooler than OpenAI's 1.0, which suits large models."""
+DEFAULTS = SamplingParams(temperature=0.3, top_p=0.9)
+"""Sampling where a request names none: cool, since small models wander soon at OpenAI's 1.0."""
 
 Count = Annotated[int, Meta(ge=1, le=1 << 31)]
 Natural = Annotated[int, Meta(ge=0, le=1 << 31)]
