@@ -102,7 +102,8 @@ class Session:
             keep_pieces: Whether ``Run.drain`` will be called.
             keep_reads: Whether ``Run.stamps`` shall tell when each read with tokens came.
         """
-        if unique_prefix or (unique_prefix is None and run_index > 0):
+        wanted = run_index > 0 if unique_prefix is None else unique_prefix
+        if wanted and not request.endpoint.embedded:  # the embedded engine caches no prefixes
             request = with_prefix(request, f"[{run_index + 1}-{secrets.token_hex(3)}] ")
         if request.endpoint.embedded and request.model == "demo-auth":
             request = replace(request, endpoint=_with_demo_key(request.endpoint))
