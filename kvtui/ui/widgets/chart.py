@@ -42,6 +42,10 @@ class ChartView(Widget):
         """Another size, another chart."""
         self._redraw()
 
+    def on_show(self) -> None:
+        """What changed while it was hidden was repainted nowhere."""
+        self.refresh()
+
     def notify_style_update(self) -> None:
         """Another theme, other colours."""
         super().notify_style_update()

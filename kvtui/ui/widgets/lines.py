@@ -53,6 +53,11 @@ class LinesWidget(Widget):
         if changed:
             self.refresh(*changed)
 
+    def on_show(self) -> None:
+        """What changed while it was hidden was repainted nowhere: ask for every row again."""
+        self.redraw()
+        self.refresh()
+
     def notify_style_update(self) -> None:
         """A new theme needs new colours for the same rows."""
         super().notify_style_update()

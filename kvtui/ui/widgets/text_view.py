@@ -172,6 +172,10 @@ class TextView(ScrollView, can_focus=True):
         self._move_to(self.max_scroll_y if self.following else round(position * len(history)))
         self.refresh()
 
+    def on_show(self) -> None:
+        """What changed while it was hidden was repainted nowhere."""
+        self.refresh()
+
     def notify_style_update(self) -> None:
         """A new theme needs new strips."""
         super().notify_style_update()
