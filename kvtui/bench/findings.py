@@ -150,6 +150,14 @@ def _cautions(
                     f" {row.completion_tokens.p50 if row.completion_tokens else 0:.0f}).",
                 )
             )
+        if row.token_source.get("estimate"):
+            found.append(
+                Finding(
+                    "estimated_count",
+                    f"{row.label}: the server counted no tokens in {row.token_source['estimate']}"
+                    f" of {row.completed} answers: TPOT and tok/s rest on an estimate.",
+                )
+            )
         if row.client is not None and row.client.client_bound:
             lag = milliseconds(row.client.loop_lag_ms_max)
             found.append(

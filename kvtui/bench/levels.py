@@ -45,7 +45,7 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     output_tps: float | None
     """Tokens of all completed requests over ``duration_s``: ramp and tail included."""
     steady_output_tps: float | None
-    """Tokens that came while all streams of the level were in use, over that time; None: never."""
+    """Tokens of completed requests that came while all streams were in use, over that time."""
     steady_s: float
     request_rate: float | None
     goodput_rate: float | None
@@ -121,7 +121,7 @@ def level(
         duration_s=round(duration, 6),
         output_tokens=tokens,
         output_tps=tokens / duration if tokens and duration else None,
-        steady_output_tps=steady_tokens / steady_s if steady_s > 0 else None,
+        steady_output_tps=steady_tokens / steady_s if done and steady_s > 0 else None,
         steady_s=round(steady_s, 6),
         request_rate=len(done) / duration if done and duration else None,
         goodput_rate=len(good) / duration if limits and duration else None,
@@ -194,7 +194,7 @@ def _steady(stage: Stage, samples: Sequence[Sample]) -> tuple[float, float]:
             continue
         if high > low:
             seconds += high - low
-            tokens += sum(_tokens_within(s, low, high) for s in part)
+            tokens += sum(_tokens_within(s, low, high) for s in part if s.completed)
     return seconds, tokens
 
 

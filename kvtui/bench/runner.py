@@ -229,6 +229,8 @@ class Runner:
             text = synthetic(words, f"{self.nonce}/probe/{words}")
             request = replace(self._request, prompt=text, max_tokens=1)
             figures = self._one(request)
+            if figures is not None and figures.verdict.is_failure and figures.verdict.retryable:
+                figures = self._one(request)
             if figures is None or figures.verdict.is_failure:
                 break
             points.append((words, figures.prompt_tokens))

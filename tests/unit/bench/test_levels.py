@@ -105,6 +105,12 @@ def test_failures_are_counted_and_never_averaged() -> None:
     assert (row.ttft_ms.n, row.ttft_ms.p50) == (1, 1000.0)
 
 
+def test_cut_streams_are_no_throughput() -> None:
+    rows = [sample(i, 2.0 * i, failed=True, partial=True) for i in range(3)]
+    row = level(stage(), rows)
+    assert row.output_tps is row.steady_output_tps is row.request_rate is None
+
+
 def test_warm_is_never_pooled_with_cold() -> None:
     rows = [sample(0, 0.0), sample(1, 2.0, ttft_ms=100.0, cached_prompt_tokens=512)]
     row = level(stage(), rows)
