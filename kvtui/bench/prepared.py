@@ -9,7 +9,7 @@ from kvtui.config import Endpoint
 from kvtui.failure import Evidence, Verdict
 
 if TYPE_CHECKING:
-    from kvtui.engine.child import EngineGeometry
+    from kvtui.engine.geometry import EngineGeometry
 
 
 @dataclass(frozen=True, slots=True)

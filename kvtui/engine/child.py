@@ -11,35 +11,17 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from dataclasses import dataclass
 from queue import Empty, Queue
 from typing import IO, Any
 
 from kvtui.engine.errors import EngineStartError
+from kvtui.engine.geometry import EngineGeometry
 
 _STOP_TIMEOUT_S = 3.0
 _LOG_LINES = 200
 _WINDOWS_FLAGS: int = getattr(subprocess, "CREATE_NO_WINDOW", 0) | getattr(
     subprocess, "CREATE_NEW_PROCESS_GROUP", 0
 )
-
-
-@dataclass(frozen=True, slots=True)
-class EngineGeometry:
-    """The served model's sizes, as the child states them; bytes unless named otherwise."""
-
-    layers: int
-    n_heads: int
-    kv_heads: int
-    head_dim: int
-    kv_itemsize: int
-    kv_bytes_per_token: int
-    context: int
-    context_train: int
-    vocab: int
-    n_params: int
-    weights_bytes: int
-    file_bytes: int
 
 
 class EngineChild:

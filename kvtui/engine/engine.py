@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kvtui.engine.cache import KVCache
 from kvtui.engine.chat import ChatFormat, Message, chat_format
 from kvtui.engine.errors import ModelFileError
-from kvtui.engine.geometry import LlamaConfig
+from kvtui.engine.geometry import EngineGeometry, LlamaConfig
 from kvtui.engine.gguf import GGUFFile
 from kvtui.engine.quant import layout_of
 from kvtui.engine.scheduler import Scheduler
@@ -20,28 +19,6 @@ from kvtui.engine.weights import load_llama
 
 DEFAULT_CONTEXT = 2048
 """Tokens reserved for each sequence, where the model reaches as far."""
-
-
-@dataclass(frozen=True, slots=True)
-class Geometry:
-    """What others want to know of a model; sizes in bytes.
-
-    `weights_bytes` is what the weights take in memory (float32), `file_bytes` what they take in
-    the file; `context` is what one sequence can hold here.
-    """
-
-    layers: int
-    n_heads: int
-    kv_heads: int
-    head_dim: int
-    kv_itemsize: int
-    kv_bytes_per_token: int
-    context: int
-    context_train: int
-    vocab: int
-    n_params: int
-    weights_bytes: int
-    file_bytes: int
 
 
 class Engine:
@@ -81,7 +58,7 @@ class Engine:
             raise ModelFileError(f"{path} is inconsistent: its vocabulary exceeds its embedding.")
         self.cache = KVCache(config, max_num_seqs, context)
         self.scheduler = Scheduler(model, self.tokenizer, self.cache, max_queue)
-        self.geometry = Geometry(
+        self.geometry = EngineGeometry(
             layers=config.layers,
             n_heads=config.n_heads,
             kv_heads=config.kv_heads,

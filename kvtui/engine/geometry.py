@@ -1,4 +1,4 @@
-"""The shape of a Llama, as its GGUF metadata states it, and what a cached token costs."""
+"""The shape of a Llama, as its GGUF metadata states it and as the engine tells others."""
 
 from __future__ import annotations
 
@@ -101,6 +101,28 @@ def _rope_scale(reader: _Fields) -> float:
     if kind != "linear":
         raise reader.error(f"scales RoPE by {kind!r}; only 'linear' is supported")
     return reader.number("llama.rope.scaling.factor", 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineGeometry:
+    """What others want to know of a served model, as the child states it; sizes in bytes.
+
+    `weights_bytes` is what the weights take in memory (float32), `file_bytes` what they take in
+    the file; `context` is what one sequence can hold here.
+    """
+
+    layers: int
+    n_heads: int
+    kv_heads: int
+    head_dim: int
+    kv_itemsize: int
+    kv_bytes_per_token: int
+    context: int
+    context_train: int
+    vocab: int
+    n_params: int
+    weights_bytes: int
+    file_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from kvtui.bench.curl import Sent
 from kvtui.config import Endpoint, Settings
-from kvtui.engine.child import EngineGeometry
+from kvtui.engine.geometry import EngineGeometry
 from kvtui.failure import Evidence, Hint, Verdict
 from kvtui.measure.figures import RunFigures, Snapshot
 from kvtui.measure.rate import Sample
