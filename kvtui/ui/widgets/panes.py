@@ -105,12 +105,10 @@ class PromptBar(LinesWidget):
         return prompt_rows(self.form, width, embedded=self.embedded, paused=self.paused)
 
 
-class MemoryPane(TitledLines):
-    """Pane 2."""
+class StatePane(TitledLines):
+    """A pane whose title follows its ``state``, which subclasses declare."""
 
-    number = 2
-
-    state: var[MemoryState | None] = var(None, init=False)
+    heading = ""
 
     def watch_state(self) -> None:
         """Draw the new state."""
@@ -126,12 +124,28 @@ class MemoryPane(TitledLines):
         self._title()
 
     def _title(self) -> None:
+        self.set_title(self.number, self.heading, self.right_side())
+
+    def right_side(self) -> str:
+        """What the title's right corner says of the state; may be empty."""
+        raise NotImplementedError
+
+
+class MemoryPane(StatePane):
+    """Pane 2."""
+
+    number = 2
+    heading = "Memory"
+
+    state: var[MemoryState | None] = var(None, init=False)
+
+    def right_side(self) -> str:
+        """The card, and its size where there is room."""
         state = self.state
-        text = ""
-        if state is not None and state.card:
-            wide = self.size.width >= 36
-            text = state.card + (f" {state.card_bytes / (1 << 30):,.2f} GiB" if wide else "")
-        self.set_title(2, "Memory", text)
+        if state is None or not state.card:
+            return ""
+        wide = self.size.width >= 36
+        return state.card + (f" {state.card_bytes / (1 << 30):,.2f} GiB" if wide else "")
 
     def draw(self, width: int, height: int) -> Sequence[Row]:
         """Bars and what fits."""
@@ -142,32 +156,20 @@ class MemoryPane(TitledLines):
         return memory_rows(self.state, width, height)
 
 
-class ErrorsPane(TitledLines):
+class ErrorsPane(StatePane):
     """Pane 3."""
 
     number = 3
+    heading = "Errors"
 
     state: var[ErrorsState | None] = var(None, init=False)
 
-    def watch_state(self) -> None:
-        """Draw the new state."""
-        self._title()
-        self.redraw()
-
-    def on_mount(self) -> None:
-        """The title is there from the first frame."""
-        self._title()
-
-    def on_resize(self) -> None:
-        """The title's line follows the width."""
-        self._title()
-
-    def _title(self) -> None:
+    def right_side(self) -> str:
+        """How many of the requests failed."""
         state = self.state
-        text = ""
-        if state is not None and state.requests:
-            text = f"{state.failed} of {state.requests} failed"
-        self.set_title(3, "Errors", text)
+        if state is None or not state.requests:
+            return ""
+        return f"{state.failed} of {state.requests} failed"
 
     def draw(self, width: int, height: int) -> Sequence[Row]:
         """The latest failure, hints, history."""
