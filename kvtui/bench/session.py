@@ -40,6 +40,13 @@ _SWITCH_S = 0.0005
 """How long another thread may hold the interpreter while a stream is read and stamped."""
 
 
+_MODEL_FIXES = (
+    "Leave --model out: the shipped kvtui-tiny runs then.",
+    "Name a GGUF file by its path; Llama architectures in F32, F16, Q8_0, Q4_0 or Q4_1 run here.",
+    "For a model of a server, name the server too: --base-url.",
+)
+
+
 def _with_demo_key(endpoint: Endpoint) -> Endpoint:
     """The embedded engine asks for no key, so the demo of a wrong one brings one along."""
     return replace(endpoint, api_key="demo-key-that-is-wrong", key_from="the demo")
@@ -245,7 +252,7 @@ class Session:
 
     async def _prepare_embedded(self, endpoint: Endpoint) -> Prepared:
         from kvtui.engine.child import EngineChild
-        from kvtui.engine.errors import EngineStartError
+        from kvtui.engine.errors import EngineModelError, EngineStartError
 
         named = endpoint.model
         demo = named is not None and named.startswith("demo-")
@@ -258,7 +265,11 @@ class Session:
                     max_num_seqs=self._options.max_num_seqs,
                 )
             except EngineStartError as error:
-                verdict = Verdict("server", "unavailable", str(error), retryable=False)
+                verdict = (
+                    Verdict("parameter", "model_not_found", str(error), _MODEL_FIXES)
+                    if isinstance(error, EngineModelError)
+                    else Verdict("server", "unavailable", str(error))
+                )
                 evidence = Evidence(phase="settings", embedded=True, model=named or "")
                 return Prepared(endpoint, named, verdict=verdict, evidence=evidence)
         child = self._child

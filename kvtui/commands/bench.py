@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kvtui.commands.bench_options import bench_options, shared_request_options
-from kvtui.commands.errors import BadInput
+from kvtui.commands.errors import BadInput, prepared_or_refused
 from kvtui.commands.options import endpoint_options
 from kvtui.config import ConfigError, load_settings
 from kvtui.text import did_you_mean, one_line
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kvtui.bench.prepared import Prepared
     from kvtui.bench.progress import BenchEvent
     from kvtui.bench.record import Record, Recorder
-    from kvtui.bench.runner import Runner
+    from kvtui.bench.runner import Outcome, Runner
     from kvtui.bench.session import Session
     from kvtui.bench.workload import Workload
     from kvtui.stream.request import Request
@@ -175,9 +175,7 @@ def _bench(preset: str | None, shape: str, flags: dict[str, Any]) -> int:
 
     with Session(flags) as session:
         try:
-            prepared = session.prepare().result()
-        except ConfigError as error:
-            raise BadInput(str(error)) from None
+            prepared = prepared_or_refused(session)
         except KeyboardInterrupt:
             return 130
         return _measure(session, prepared, work, shape, flags)
@@ -277,7 +275,8 @@ def _measure(
     except RecordError as error:
         raise BadInput(str(error)) from None
     _say(f"record: {path}")
-    stopped = _watch(runner, recorder)
+    outcome = _watch(runner, recorder)
+    stopped = outcome.stopped
     if not stopped:
         recorder.end()
     recorder.close()
@@ -285,7 +284,16 @@ def _measure(
         _say(f"the record is not whole: {path} cannot be written: {recorder.error}")
     if stopped:
         _say(f"interrupted; go on with: kvtui bench --resume {path}")
-    status = _print(read_record(path), shape, interrupted=stopped)
+    written = read_record(path)
+    # What was measured is shown even where the disk was full.
+    whole = replace(
+        written,
+        samples=outcome.samples,
+        health={**written.health, **outcome.health},
+        words=outcome.words,
+        ignore_eos=outcome.ignore_eos,
+    )
+    status = _print(whole, shape, interrupted=stopped)
     return 130 if stopped else status
 
 
@@ -321,13 +329,12 @@ def _request(prepared: Prepared, flags: dict[str, Any]) -> Request:
     )
 
 
-def _watch(runner: Runner, recorder: Recorder) -> bool:
-    """Run it, telling where it stands; whether Ctrl+C or SIGTERM ended it."""
+def _watch(runner: Runner, recorder: Recorder) -> Outcome:
+    """Run it, telling where it stands."""
     teller = _Teller(runner, recorder)
     runner.listen(teller.take)
     with _stopped_by_signals(runner):
-        outcome = runner.run()
-    return outcome.stopped
+        return runner.run()
 
 
 @contextmanager
@@ -393,6 +400,10 @@ def _print(record: Record, shape: str, *, interrupted: bool) -> int:
         _print_json(document(results, interrupted=interrupted))
     elif shape == "csv":
         click.echo(bench_text.csv_text(results), nl=False)
+    elif shape == "html":
+        from kvtui.commands.bench_html import html
+
+        click.echo(html(results).encode("utf-8", "replace"))
     else:
         for line in (bench_text.markdown if shape == "markdown" else bench_text.text)(results):
             click.echo(line)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from kvtui.bench.prepared import Prepared
+    from kvtui.bench.session import Session
 
 
 class BadInput(click.ClickException):
@@ -15,3 +19,21 @@ class BadInput(click.ClickException):
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the sentence, and nothing else."""
         click.echo(f"kvtui: {self.format_message()}", file=file, err=True)
+
+
+def prepared_or_refused(session: Session) -> Prepared:
+    """What there is to talk to.
+
+    Raises:
+        BadInput: A flag names a profile or a model file that cannot be used.
+    """
+    from kvtui.config import ConfigError
+
+    try:
+        prepared = session.prepare().result()
+    except ConfigError as error:
+        raise BadInput(str(error)) from None
+    verdict = prepared.verdict
+    if prepared.endpoint.embedded and verdict is not None and verdict.cls == "parameter":
+        raise BadInput(verdict.message)
+    return prepared

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kvtui.commands.errors import BadInput
+from kvtui.commands.errors import BadInput, prepared_or_refused
 from kvtui.commands.options import endpoint_options, request_options
 from kvtui.commands.prompts import read_messages, read_prompt
 from kvtui.config import ConfigError, load_settings
@@ -60,9 +60,7 @@ def _run(as_json: bool, formula: bool, flags: dict[str, Any]) -> int:
     interrupted = False
     with Session(flags) as session:
         try:
-            prepared = session.prepare().result()
-        except ConfigError as error:
-            raise BadInput(str(error)) from None
+            prepared = prepared_or_refused(session)
         except KeyboardInterrupt:
             return 130
         base_url = prepared.endpoint.base_url

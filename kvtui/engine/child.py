@@ -14,11 +14,13 @@ from collections import deque
 from queue import Empty, Queue
 from typing import IO, Any
 
-from kvtui.engine.errors import EngineStartError
+from kvtui.engine.errors import EngineModelError, EngineStartError
 from kvtui.engine.geometry import EngineGeometry
 
 _STOP_TIMEOUT_S = 3.0
 _LOG_LINES = 200
+_MODEL_STATUS = 2
+"""``kvtui serve`` ends with this where what it was told cannot be used; here that is the model."""
 _WINDOWS_FLAGS: int = getattr(subprocess, "CREATE_NO_WINDOW", 0) | getattr(
     subprocess, "CREATE_NEW_PROCESS_GROUP", 0
 )
@@ -67,6 +69,7 @@ class EngineChild:
             timeout: seconds to wait.
 
         Raises:
+            EngineModelError: the model is not there, or no file the engine can run.
             EngineStartError: it ended, or was not ready in time; the message says why.
         """
         command = [sys.executable, "-m", "kvtui", "serve", "--port", "0", "--exit-with-parent"]
@@ -110,7 +113,8 @@ class EngineChild:
         except (ValueError, KeyError, TypeError):
             status = _end(process)
             last = next((text for text in reversed(log) if text.strip()), None)
-            raise EngineStartError(
+            failed = EngineModelError if status == _MODEL_STATUS and last else EngineStartError
+            raise failed(
                 last or f"The embedded engine ended with status {status} before it was ready."
             ) from None
 

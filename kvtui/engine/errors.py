@@ -21,3 +21,7 @@ class EngineStoppedError(EngineError):
 
 class EngineStartError(EngineError):
     """The engine's child process could not be started, or ended before it was ready."""
+
+
+class EngineModelError(EngineStartError):
+    """The child could not use the model it was told to: the user's to mend, not the engine's."""
