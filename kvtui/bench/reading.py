@@ -65,7 +65,7 @@ def article(
     return found
 
 
-def _ttfts(
+def ttfts(
     workload: Workload, samples: Sequence[Sample], label: str = ""
 ) -> list[tuple[float, float]]:
     """(prompt tokens, TTFT in ms); the length wanted where the server counts none."""
@@ -85,7 +85,7 @@ def prefill(
     workload: Workload, levels: Sequence[Level], samples: Sequence[Sample]
 ) -> list[Finding]:
     """The line through the cold TTFTs, and what the prefix cache saves."""
-    cold = [(n, t) for n, t in _ttfts(workload, samples, "cold")]
+    cold = [(n, t) for n, t in ttfts(workload, samples, "cold")]
     line = fit([n for n, _ in cold], [t for _, t in cold], 1)
     found = []
     if line is None:
@@ -156,13 +156,13 @@ def kv_evidence(
     """Time per token over position against the prefill of as many tokens."""
     del levels
     long = [n for n, stage in enumerate(workload.stages) if stage.keep_reads]
-    prefills = _ttfts(workload, [s for s in samples if s.stage not in long])
+    prefills = ttfts(workload, [s for s in samples if s.stage not in long])
     line = fit([n for n, _ in prefills], [t for _, t in prefills], 1)
     found = []
     curves: dict[bool | None, Fit] = {}
     for number in long:
         cache = workload.stages[number].kv_cache
-        points = _positions([s for s in samples if s.stage == number and s.completed])
+        points = positions([s for s in samples if s.stage == number and s.completed])
         curve = fit([x for x, _ in points], [y for _, y in points], 2)
         if curve is None:
             found.append(
@@ -176,7 +176,7 @@ def kv_evidence(
     return found
 
 
-def _positions(samples: Sequence[Sample]) -> list[tuple[float, float]]:
+def positions(samples: Sequence[Sample]) -> list[tuple[float, float]]:
     """(position in the sequence, ms per token): the middle of bins of neighbouring tokens."""
     points = []
     for sample in samples:

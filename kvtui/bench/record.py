@@ -119,8 +119,10 @@ class Recorder:
         for secret in self._secrets:
             text = text.replace(json.dumps(secret)[1:-1], "***")
             text = text.replace(json.dumps(secret, ensure_ascii=False)[1:-1], "***")
+        line = text.encode("utf-8", "replace") + b"\n"
         try:
-            os.write(self._file, text.encode("utf-8", "replace") + b"\n")
+            if os.write(self._file, line) < len(line):
+                self.error = "there was room for half a line only"
         except OSError as error:
             self.error = error.strerror or str(error)
 

@@ -101,7 +101,7 @@ _OPTIONS = (
     click.option(
         "--format",
         "shape",
-        type=click.Choice(["text", "json", "csv", "markdown"]),
+        type=click.Choice(["text", "json", "csv", "markdown", "html"]),
         help="Form of the results [text]; csv has a line a request.",
     ),
     click.option("--list", "listed", is_flag=True, help="The presets and what each shows."),

@@ -76,7 +76,8 @@ _GOOD: tuple[str, _Cell] = (
 )
 
 
-def _table(levels: Sequence[Level]) -> list[list[str]]:
+def table(levels: Sequence[Level]) -> list[list[str]]:
+    """The head and a row for each level, as cells."""
     columns = list(_COLUMNS)
     if any(row.ttft_warm_ms for row in levels):
         columns.insert(6, _WARM)
@@ -89,7 +90,7 @@ def text(results: Results) -> list[str]:
     """A table, one row a level, and the findings under it."""
     lines: list[str] = []
     if results.levels:
-        rows = _table(results.levels)
+        rows = table(results.levels)
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         for row in rows:
             cells = [row[0].ljust(widths[0])]
@@ -118,7 +119,7 @@ def markdown(results: Results) -> list[str]:
         "",
     ]
     if results.levels:
-        head, *rows = _table(results.levels)
+        head, *rows = table(results.levels)
         lines.append("| " + " | ".join(map(_md, head)) + " |")
         lines.append("|" + "---|" * len(head))
         lines += ["| " + " | ".join(map(_md, row)) + " |" for row in rows]

@@ -77,6 +77,8 @@ def test_a_sweep_as_json(server: TimingServer, tmp_path: Path) -> None:
         assert row["goodput_share"] == 1.0
         assert row["client"]["cpu_share"] > 0
     assert table["levels"][1]["output_tps"] > 2 * table["levels"][0]["output_tps"]
+    page = bench(None, tmp_path, "--open", table["record"], "--format", "html").stdout
+    assert page.count("<circle") == 2
     assert Path(table["record"]).is_file()
     assert {f["code"] for f in table["findings"]} >= {"slo", "approximate_prompts"}
 
@@ -98,9 +100,40 @@ def test_text_and_the_record_again(server: TimingServer, tmp_path: Path) -> None
     assert (
         "| level |" in bench(None, tmp_path, "--open", str(record), "--format", "markdown").stdout
     )
+    page = bench(None, tmp_path, "--open", str(record), "--format", "html").stdout
+    assert page.startswith("<!doctype html>")
+    assert page.count("<tr>") == 4
+    assert "src=" not in page
+    assert "href=" not in page
     refused = bench(server, tmp_path, "article", "-o", str(record))
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "there already" in refused.stderr
+
+
+def test_a_full_disk_is_said_and_the_results_are_whole(
+    server: TimingServer, tmp_path: Path
+) -> None:
+    """The file may grow to 3,000 bytes: the run goes on without it."""
+    resource = pytest.importorskip("resource")
+    record = tmp_path / "r.jsonl"
+    flags = ("sweep", "--concurrency", "1", "--requests", "9", "--max-tokens", "9", "--json")
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+
+    done = subprocess.run(
+        command(server, *flags, "-o", str(record)),
+        capture_output=True,
+        text=True,
+        env=environment(tmp_path, PYTHONDONTWRITEBYTECODE="1"),
+        stdin=subprocess.DEVNULL,
+        preexec_fn=limit,
+        timeout=50,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["levels"][0]["completed"] == 9
+    assert "the record is not whole" in done.stderr
 
 
 def test_failures_are_counted_and_the_status_says_so(server: TimingServer, tmp_path: Path) -> None:
