@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import replace
 from time import perf_counter
 
 import httpx2
 from openai import APIStatusError, OpenAIError
 
-from kvtui.failure import Evidence, ExceptionFact
-from kvtui.failure.evidence import Phase
-from kvtui.stream.body import streams
+from kvtui.failure import Evidence
+from kvtui.stream.attempt import Attempt, evidence_of
 from kvtui.stream.client import Clients, parameters_of
 from kvtui.stream.events import Connected, Ended, Event, Headers, Sent, Sink
-from kvtui.stream.gather import (
-    Redactor,
-    cannot_be_sent,
-    key_facts,
-    server_ms,
-    urlsplit_or_none,
-)
+from kvtui.stream.gather import Redactor, cannot_be_sent, server_ms
 from kvtui.stream.models import clean_base_url, find_base_url, wrong_path
 from kvtui.stream.proxy import Proxy, ProxySettingError, proxy_for
 from kvtui.stream.quirks import Quirks, after_refusal, recognise
-from kvtui.stream.reader import Reader
 from kvtui.stream.request import Request
 from kvtui.stream.transport import BodyStream, Flight, current_flight
 from kvtui.stream.watchdog import Watchdog
@@ -61,17 +52,7 @@ class Exchange:
         self._watch: Watchdog | None = None
         self._stopped = False
         self._finished = False
-        self._begin()
-
-    def _begin(self) -> None:
-        """The state of one attempt."""
-        self._phase: Phase = "settings"
-        self._reader = Reader()
-        self._status: int | None = None
-        self._headers: Mapping[str, str] = {}
-        self._body: str | None = None
-        self._error: BaseException | None = None
-        self._reused = False
+        self._state = Attempt()
 
     def stop(self) -> None:
         """The user stops the request: its connection closes at once."""
@@ -97,12 +78,21 @@ class Exchange:
         finally:
             self._finished = True
             watch.close()
-        evidence = self._evidence()
+        evidence = evidence_of(
+            self._request,
+            self._state,
+            watch,
+            self._redactor,
+            base_url=self.base_url,
+            proxy=self._proxy,
+            stopped=self._stopped,
+            context_length=self.quirks.contexts.get(self._request.model),
+        )
         ended = Ended(
             perf_counter(),
             evidence,
             stopped=self._stopped,
-            streamed=self._reader.mode in ("sse", "unknown"),
+            streamed=self._state.reader.mode in ("sse", "unknown"),
             notes=tuple(self.notes),
         )
         self._sink([ended])
@@ -120,27 +110,28 @@ class Exchange:
                 return body
             if body is not None:
                 await body.aclose()
-            self._begin()
+            self._state = Attempt()
         return await self._attempt()
 
     async def _put_right(self) -> bool:
         """Whether the failed attempt showed what to change; changes it and notes it."""
-        if self._error is None and self._reader.data_events:
+        state = self._state
+        if state.error is None and state.reader.data_events:
             return False
-        body = self._body or ""
-        change = after_refusal(self.quirks, self._status, body)
+        body = state.body or ""
+        change = after_refusal(self.quirks, state.status, body)
         if change is not None and change[1] not in self.notes:
             self.quirks, note = change
             self.notes.append(note)
             return True
-        if self._reused and self._status is None and _was_closed(self._error):
+        if state.lost_its_connection:
             note = "The kept connection had been closed by the server: sent again on a new one."
             if note not in self.notes:
                 self.notes.append(note)
                 return True
         if self._request.endpoint.embedded or self.quirks.base_url is not None:
             return False
-        if not wrong_path(self._status, self._headers.get("content-type", ""), body):
+        if not wrong_path(state.status, state.headers.get("content-type", ""), body):
             return False
         assert self._watch is not None
         self._watch.arm("headers", self._request.timeouts.headers)
@@ -153,17 +144,17 @@ class Exchange:
         return True
 
     async def _attempt(self) -> BodyStream | None:
-        """One HTTP request and its whole answer; what went wrong is in ``_error``."""
+        """One HTTP request and its whole answer; what went wrong is in its state."""
         endpoint = self._request.endpoint
         if cannot_be_sent(endpoint, self.base_url, self._request.extra_headers):
             return None
         try:
             self._proxy = proxy_for(self.base_url)
         except ProxySettingError as error:
-            self._error = error
+            self._state.error = error
             return None
         except ValueError as error:  # the URL cannot even be split
-            self._error = httpx2.InvalidURL(str(error))
+            self._state.error = httpx2.InvalidURL(str(error))
             return None
         flight = Flight(self._proxy, self._connecting, self._connected, self._sent)
         turns = self._clients.turns
@@ -181,14 +172,14 @@ class Exchange:
         try:
             return await self._exchange()
         except APIStatusError as error:
-            self._error = error
+            self._state.error = error
             self._answer(error.response)
-            self._body = self._redactor.body(error.response.text)
+            self._state.body = self._redactor.body(error.response.text)
         except (OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
-            self._error = error
+            self._state.error = error
         except (ValueError, TypeError, OSError, ImportError) as error:
             # A key or header that HTTP cannot carry, a URL the SDK cannot build.
-            self._error = error
+            self._state.error = error
         finally:
             built()
             current_flight.reset(token)
@@ -212,38 +203,38 @@ class Exchange:
 
     def _connecting(self, _: float) -> None:
         assert self._watch is not None
-        self._phase = "connect"
+        self._state.phase = "connect"
         self._watch.arm("connect", self._request.timeouts.connect)
 
     def _connected(self, t: float, seconds: float, reused: bool) -> None:
         assert self._watch is not None
-        self._phase = "send"
-        self._reused = reused
+        self._state.phase = "send"
+        self._state.reused = reused
         self._watch.arm("headers", self._request.timeouts.headers)
         self._sink([Connected(t, seconds, reused)])
 
     def _sent(self, t: float) -> None:
-        self._phase = "headers"
+        self._state.phase = "headers"
         self._sink([Sent(t)])
 
     def _answer(self, response: httpx2.Response) -> None:
         """Status and headers are there."""
         assert self._watch is not None
-        self._phase = "stream"
-        self._status = response.status_code
-        self._headers = self._redactor.headers(response.headers)
+        self._state.phase = "stream"
+        self._state.status = response.status_code
+        self._state.headers = self._redactor.headers(response.headers)
         self._watch.arm("first_token", self._request.timeouts.first_token)
         body = response.extensions.get("body")
         t = body.stamp if isinstance(body, BodyStream) else perf_counter()
-        kind = self._headers.get("content-type", "")
-        self._sink([Headers(t, response.status_code, kind, server_ms(self._headers))])
-        self.quirks = _learn(self.quirks, self._headers.get("server"))
+        kind = self._state.headers.get("content-type", "")
+        self._sink([Headers(t, response.status_code, kind, server_ms(self._state.headers))])
+        self.quirks = _learn(self.quirks, self._state.headers.get("server"))
 
     # --- the body ---------------------------------------------------------------------------------
 
     async def _read(self, body: BodyStream) -> None:
         assert self._watch is not None
-        watch, reader, sink = self._watch, self._reader, self._sink
+        watch, reader, sink = self._watch, self._state.reader, self._sink
         timeouts = self._request.timeouts
         decoder = reader.decoder
         seen = 0
@@ -284,86 +275,12 @@ class Exchange:
             reader.finish(body.stamp, events)
             if events:
                 sink(events)
-        self._phase = "done"
+        self._state.phase = "done"
 
     async def _close(self, body: BodyStream) -> None:
-        if self._reader.done and not self._stopped:
+        if self._state.reader.done and not self._stopped:
             await body.drain(_DRAIN_S)
         await body.aclose()
-
-    # --- evidence ---------------------------------------------------------------------------------
-
-    def _evidence(self) -> Evidence:
-        request, reader, watch = self._request, self._reader, self._watch
-        decoder = reader.decoder
-        endpoint = request.endpoint
-        assert watch is not None
-        parts = urlsplit_or_none(self.base_url)
-        cut = self._error is not None and self._phase not in ("settings", "done")
-        chain = self._redactor.chain(self._error)
-        if watch.fired:
-            chain = (self._timeout_fact(watch), *chain)
-        whole = reader.mode in ("json", "other")
-        body = self._body
-        if body is None and (whole or not reader.data_events):
-            body = self._redactor.body(reader.body)
-        return Evidence(
-            phase=self._phase,
-            url=self._redactor.text(f"{self.base_url}/chat/completions"),
-            host=(parts.hostname or "") if parts is not None else "",
-            model=request.model,
-            embedded=endpoint.embedded,
-            key=key_facts(endpoint),
-            proxy=self._proxy.url if self._proxy else None,
-            proxy_from=self._proxy.variable if self._proxy else None,
-            status=self._status,
-            headers=self._headers,
-            body=body,
-            sse_error=None if whole else self._redactor.value(decoder.error),
-            exceptions=chain,
-            waiting_for=watch.waiting_for if watch.fired or cut else None,
-            waited_s=watch.waited_s,
-            finish_reason=decoder.finish_reason,
-            done_seen=reader.done,
-            streamed=not whole,
-            data_events=reader.data_events,
-            bad_events=reader.bad_events,
-            bad_event=self._redactor.text(reader.bad_event) if reader.bad_event else None,
-            bad_tail=reader.bad_tail,
-            content_chars=decoder.content_chars,
-            reasoning_chars=decoder.reasoning_chars,
-            tool_calls=decoder.tool_calls,
-            refusal=self._redactor.text(decoder.refusal),
-            cumulative=decoder.cumulative,
-            completion_tokens=decoder.completion_tokens,
-            prompt_tokens=decoder.prompt_tokens,
-            reasoning_tokens=decoder.reasoning_tokens,
-            max_tokens=request.max_tokens,
-            stream_asked=streams(request),
-            stopped=self._stopped,
-            base_url=self._redactor.text(endpoint.base_url),
-            text_chunks=decoder.text_chunks,
-            content_tail=self._redactor.text(decoder.content_tail),
-            filter_categories=tuple(dict.fromkeys(decoder.filter_categories)),
-            context_length=self.quirks.contexts.get(request.model),
-        )
-
-    def _timeout_fact(self, watch: Watchdog) -> ExceptionFact:
-        what = {
-            "connect": "no connection",
-            "headers": "no response headers",
-            "first_token": "no first token",
-            "data": "no further data event",
-            "end": "no end of the stream",
-        }[watch.waiting_for]
-        kind = "ConnectTimeout" if watch.waiting_for == "connect" else "ReadTimeout"
-        return ExceptionFact(kind, f"{what} within {watch.waited_s or 0:.1f} s")
-
-
-def _was_closed(error: BaseException | None) -> bool:
-    """Whether a request failed because its connection was gone before anything was answered."""
-    cause = error.__cause__ if error is not None else None
-    return isinstance(cause, httpx2.RemoteProtocolError | httpx2.ReadError | httpx2.WriteError)
 
 
 def _learn(quirks: Quirks, server: str | None) -> Quirks:
