@@ -24,6 +24,7 @@ from kvtui.bench.run import Run
 from kvtui.config import Endpoint, load_settings, resolve_endpoint
 from kvtui.failure import Evidence, Verdict
 from kvtui.measure.meter import Meter
+from kvtui.stream.gather import secrets_of
 from kvtui.stream.lag import LagWatch
 from kvtui.stream.quirks import Quirks, refused, with_refusals
 from kvtui.stream.request import Request, with_prefix
@@ -119,6 +120,7 @@ class Session:
             lag=self._lag.between,
             keep_pieces=keep_pieces,
             keep_reads=keep_reads,
+            secrets=secrets_of(request.endpoint, request.extra_headers),
         )
         run = Run(meter, self._loop, request)
         work = self._submit(self._run(run, meter))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from kvtui.failure import Evidence, Hint, Verdict
 from kvtui.measure.buffering import LATE_S, held_back
 from kvtui.measure.figures import FirstToken, RunFigures, TokenSource
+from kvtui.measure.mask import Mask
 from kvtui.measure.tally import Tally
 
 FEW_SAMPLES = 256
@@ -69,6 +70,7 @@ def conclude(
     per_chunk: float | None,
     lag: Callable[[float, float], float],
     classify: Callable[[Evidence], Verdict],
+    mask: Mask,
 ) -> RunFigures:
     """The figures of a request that has ended.
 
@@ -78,6 +80,7 @@ def conclude(
         per_chunk: Tokens a chunk of this endpoint carried before, where that is known.
         lag: Largest lag of the reading loop between two times, in seconds.
         classify: ``kvtui.failure.classify``.
+        mask: Takes the keys in use out of the texts.
     """
     ended = tally.ended
     assert ended is not None
@@ -128,10 +131,10 @@ def conclude(
         estimated_tokens=tokens if source == "estimate" else None,
         token_source=source,
         chunks=tally.chunks,
-        finish_reason=tally.finish_reason,
-        model_answered=tally.model,
-        content=content,
-        reasoning=reasoning,
+        finish_reason=tally.finish_reason and mask.whole(tally.finish_reason),
+        model_answered=tally.model and mask.whole(tally.model),
+        content=mask.whole(content),
+        reasoning=mask.whole(reasoning),
         hints=hints,
         itl_p50_ms=None if whole else _ms(p50),
         itl_p99_ms=None if whole else _ms(p99),

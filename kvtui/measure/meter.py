@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import perf_counter
@@ -14,6 +15,7 @@ from time import perf_counter
 from kvtui.failure import Evidence, Verdict
 from kvtui.measure.conclude import conclude, count_tokens, first_tokens
 from kvtui.measure.figures import LivePhase, RunFigures, Snapshot, TokenSource
+from kvtui.measure.mask import Mask, MaskedStream
 from kvtui.measure.rate import RunningRate, Sample
 from kvtui.measure.tally import Tally
 from kvtui.stream.events import Delta, DeltaKind, Event
@@ -59,6 +61,7 @@ class Meter:
         clock: Monotonic seconds, the clock of the events.
         keep_pieces: Whether ``drain`` will be called: without it no text waits for anybody.
         keep_reads: Whether ``stamps`` shall tell when each read with tokens came.
+        secrets: The keys in use: no text that leaves the meter has one in it.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class Meter:
         clock: Callable[[], float] = perf_counter,
         keep_pieces: bool = False,
         keep_reads: bool = False,
+        secrets: Iterable[str] = (),
     ) -> None:
         self._lock = threading.Lock()
         self._tally = Tally()
@@ -79,6 +83,10 @@ class Meter:
         self._started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._figures: RunFigures | None = None
         self._last_piece = 0.0
+        self._mask = Mask(secrets)
+        self._masked: defaultdict[DeltaKind, MaskedStream] = defaultdict(
+            lambda: MaskedStream(self._mask)
+        )
         if keep_pieces:
             self._tally.fresh = []
         if keep_reads:
@@ -98,6 +106,7 @@ class Meter:
                 per_chunk=self._per_chunk,
                 lag=self._lag,
                 classify=classify,
+                mask=self._mask,
             )
             self._figures = figures
         return figures
@@ -105,21 +114,35 @@ class Meter:
     def drain(self) -> list[Piece]:
         """The text that came since the last call (needs ``keep_pieces``)."""
         with self._lock:
-            fresh = self._tally.fresh
-            if not fresh:
+            fresh = self._tally.fresh or []
+            ended = self._figures is not None
+            if not fresh and not (ended and self._masked):
                 return []
             self._tally.fresh = []
-            first = self._tally.t_first or fresh[0].t
+            first = self._tally.t_first or (fresh[0].t if fresh else 0.0)
         last = self._last_piece or first
-        pieces = []
+        pieces: list[Piece] = []
         for event in fresh:
             gap = max(0.0, event.t - last)
             last = event.t
             if isinstance(event, Delta):
-                if event.choice == 0 and event.text:
-                    pieces.append(Piece(event.kind, event.text, last - first, gap, event.tokens))
+                text = event.text if event.choice == 0 else ""
+                if text and self._mask:
+                    text = self._masked[event.kind].feed(text)
+                if text:
+                    pieces.append(Piece(event.kind, text, last - first, gap, event.tokens))
             else:
-                pieces.append(Piece(event.kind, event.text, last - first, gap, replaces=True))
+                text = event.text
+                if self._mask:
+                    stream = self._masked[event.kind]
+                    stream.flush()
+                    text = stream.feed(text)
+                pieces.append(Piece(event.kind, text, last - first, gap, replaces=True))
+        if ended:
+            for kind, stream in self._masked.items():
+                if text := stream.flush():
+                    pieces.append(Piece(kind, text, last - first, 0.0))
+            self._masked.clear()
         self._last_piece = last
         return pieces
 
@@ -216,7 +239,7 @@ class Meter:
             tokens=tokens,
             token_source=source,
             chunks=tally.chunks,
-            finish_reason=tally.finish_reason,
+            finish_reason=tally.finish_reason and self._mask.whole(tally.finish_reason),
             loop_lag_ms=self._lag(self._start, now) * 1000,
         )
 

@@ -88,7 +88,7 @@ def evidence_of(
         exceptions=chain,
         waiting_for=watch.waiting_for if watch.fired or cut else None,
         waited_s=watch.waited_s,
-        finish_reason=decoder.finish_reason,
+        finish_reason=decoder.finish_reason and redactor.text(decoder.finish_reason),
         done_seen=reader.done,
         streamed=not whole,
         data_events=reader.data_events,
@@ -109,7 +109,7 @@ def evidence_of(
         base_url=redactor.text(endpoint.base_url),
         text_chunks=decoder.text_chunks,
         content_tail=redactor.text(decoder.content_tail),
-        filter_categories=tuple(dict.fromkeys(decoder.filter_categories)),
+        filter_categories=tuple(map(redactor.text, dict.fromkeys(decoder.filter_categories))),
         context_length=context_length,
     )
 

@@ -36,21 +36,26 @@ def is_secret_header(name: str) -> bool:
     return _SECRET_HEADERS.search(name) is not None
 
 
+def secrets_of(endpoint: Endpoint, headers: Mapping[str, str]) -> tuple[str, ...]:
+    """Every secret that a request carries: its key, those in its headers and in its URL."""
+    secrets = [endpoint.api_key or ""]
+    for name, value in (*endpoint.headers.items(), *headers.items()):
+        if is_secret_header(name):
+            secrets.append(value)
+            secrets.append(value.partition(" ")[2])
+    parts = urlsplit_or_none(endpoint.base_url)
+    if parts is not None and parts.password:
+        secrets.append(parts.password)
+    return tuple(dict.fromkeys(secret for secret in secrets if secret))
+
+
 class Redactor:
     """Takes the secrets of one request out of any text or JSON value."""
 
     def __init__(
         self, endpoint: Endpoint, headers: Mapping[str, str], extra: Iterable[str]
     ) -> None:
-        secrets = [endpoint.api_key or "", *extra]
-        for name, value in (*endpoint.headers.items(), *headers.items()):
-            if _SECRET_HEADERS.search(name):
-                secrets.append(value)
-                secrets.append(value.partition(" ")[2])
-        parts = urlsplit_or_none(endpoint.base_url)
-        if parts is not None and parts.password:
-            secrets.append(parts.password)
-        self._secrets = tuple(dict.fromkeys(s for s in secrets if s))
+        self._secrets = (*secrets_of(endpoint, headers), *filter(None, extra))
 
     def text(self, text: str, limit: int = _MAX_TEXT) -> str:
         """``text`` redacted, then cut to ``limit`` characters."""
