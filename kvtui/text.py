@@ -73,9 +73,134 @@ def redact(text: str, *secrets: str | None) -> str:
     """
     for secret in secrets:
         if secret and len(secret.strip()) >= _MIN_SECRET:
-            text = _secret_pattern(secret).sub(REDACTED, text)
+            text = _hide_parts(_secret_pattern(secret).sub(REDACTED, text), secret.strip())
     userinfo, key_shapes = _shapes()
     return key_shapes.sub(_hide_value, userinfo.sub(rf"\g<scheme>{REDACTED}@", text))
+
+
+# A run of a key's characters betrays it also where it is spelt in another way.
+
+_LONGEST_RUN = 12
+_SHORTEST_RUN = 8
+"""A run of so many characters of a key betrays it, or of half its characters where that is less,
+but never a run as short as a word."""
+
+_SPELLINGS = r"""
+    \\{1,4}u\{?0{0,4}([0-9a-f]{2})\}?
+    | \\{1,4}x([0-9a-f]{2})
+    | %(?:25)?([0-9a-f]{2})
+    | &\#x0{0,4}([0-9a-f]{2});?
+    | &\#0{0,4}([0-9]{2,3});?
+    | \\{1,4}(["'/])
+    | &(?:amp|lt|gt|quot|apos);
+    | \\{1,4}[nrt]
+    | [\s\u200b\u200c\u200d\u2060\ufeff\u00ad]+
+"""
+_NAMED = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'"}
+
+
+@lru_cache(maxsize=1)
+def _spellings() -> re.Pattern[str]:
+    return re.compile(_SPELLINGS, re.IGNORECASE | re.VERBOSE)
+
+
+def _spelt(match: re.Match[str]) -> str:
+    """The character that an escape stands for; nothing for white space between characters."""
+    group, word = match.lastindex, match[0]
+    if group is None:
+        return _NAMED.get(word.lower(), "")
+    if group == 6:
+        return match[6]
+    code = int(match[group], 10 if group == 5 else 16)
+    return chr(code) if code < 0x80 else "\0"
+
+
+def _plain(text: str) -> tuple[str, list[int], list[int]]:
+    """``text`` in lower case, escapes undone, and where each character of it begins and ends."""
+    parts: list[str] = []
+    begins: list[int] = []
+    ends: list[int] = []
+    at = 0
+    for match in _spellings().finditer(text):
+        begin, end = match.span()
+        parts.append(text[at:begin])
+        begins.extend(range(at, begin))
+        ends.extend(range(at + 1, begin + 1))
+        if char := _spelt(match):
+            parts.append(char)
+            begins.append(begin)
+            ends.append(end)
+        at = end
+    parts.append(text[at:])
+    begins.extend(range(at, len(text)))
+    ends.extend(range(at + 1, len(text) + 1))
+    # The one letter that becomes two in lower case.
+    return "".join(parts).replace("\u0130", "I").lower(), begins, ends
+
+
+@lru_cache(maxsize=64)
+def _traces(secret: str) -> tuple[int, dict[str, tuple[tuple[str, int, int], ...]]]:
+    """What betrays a secret: the length of a gram, and where each gram of a spelling stands.
+
+    Every run that is long enough holds a gram that begins at a multiple of its length, so that a
+    text is looked at only there. The third of a place is the length of a run that is enough.
+    """
+    import base64
+
+    raw = secret.encode("utf-8", "surrogatepass")
+    run = min(_LONGEST_RUN, max(_SHORTEST_RUN, (len(secret) + 1) // 2))
+    stems = [(secret, run), (secret[::-1], run), (raw.hex(), 2 * run)]
+    for shift in range(3):  # in base64 a text has three looks, by what stands before it
+        coded = base64.b64encode(bytes(shift) + raw).decode("ascii")
+        inner = coded[-(-shift * 8 // 6) : (shift + len(raw)) * 8 // 6]
+        stems += [
+            (inner, run * 8 // 6 - 1),
+            (inner.translate({43: "-", 47: "_"}), run * 8 // 6 - 1),
+        ]
+    size = (run + 1) // 2
+    grams: dict[str, list[tuple[str, int, int]]] = {}
+    for stem, enough in stems:
+        stem = stem.lower()
+        for place in range(len(stem) - size + 1):
+            places = grams.setdefault(stem[place : place + size], [])
+            if len(places) < 8:
+                places.append((stem, place, enough))
+    return size, {gram: tuple(places) for gram, places in grams.items()}
+
+
+def _hide_parts(text: str, secret: str) -> str:
+    """``text`` without runs of the secret's characters, in whichever spelling."""
+    if len(secret) < _SHORTEST_RUN or len(text) < _SHORTEST_RUN:
+        return text
+    size, grams = _traces(secret)
+    plain, begins, ends = _plain(text)
+    kept: list[str] = []
+    done = shown = 0
+    for at in range(0, len(plain) - size + 1, size):
+        places = grams.get(plain[at : at + size]) if at >= done else None
+        if not places:
+            continue
+        begin, end = max((_reach(plain, at, size, *place) for place in places), key=_width)
+        if begin == end:
+            continue
+        kept += [text[shown : max(shown, begins[begin])], REDACTED]
+        shown, done = ends[end - 1], end
+    return "".join(kept) + text[shown:] if kept else text
+
+
+def _reach(plain: str, at: int, size: int, stem: str, place: int, enough: int) -> tuple[int, int]:
+    """How far a gram's surroundings are the secret's too: (begin, end), equal if not enough."""
+    begin, left = at, place
+    while begin and left and plain[begin - 1] == stem[left - 1]:
+        begin, left = begin - 1, left - 1
+    end, right = at + size, place + size
+    while end < len(plain) and right < len(stem) and plain[end] == stem[right]:
+        end, right = end + 1, right + 1
+    return (begin, end) if end - begin >= enough else (at, at)
+
+
+def _width(span: tuple[int, int]) -> int:
+    return span[1] - span[0]
 
 
 def _hide_value(match: re.Match[str]) -> str:

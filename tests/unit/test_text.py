@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import unicodedata
 from urllib.parse import quote
@@ -35,6 +36,56 @@ def test_a_known_key_is_hidden_in_every_dress(dress: str) -> None:
     assert "after" in hidden
     letters = "".join(hidden.split()).replace(r"\n", "")
     assert not any(KEY[at : at + 8] in letters for at in range(len(KEY) - 8))
+
+
+def spelt(pattern: str) -> str:
+    return "".join(pattern % ord(char) for char in KEY)
+
+
+@pytest.mark.parametrize(
+    "dress",
+    [
+        base64.b64encode(f"Bearer {KEY}".encode()).decode(),
+        base64.b64encode(f"user:{KEY}".encode()).decode(),
+        base64.urlsafe_b64encode(f"api:{KEY}:x".encode()).decode(),
+        base64.encodebytes(f"Authorization: Bearer {KEY} and much more".encode()).decode(),
+        KEY.encode().hex(),
+        KEY.encode().hex().upper(),
+        spelt("\\u%04x"),
+        spelt("\\\\u%04X"),
+        spelt("\\x%02x"),
+        spelt("%%%02x"),
+        spelt("&#%d;"),
+        spelt("&#x%x;"),
+        KEY.replace("/", "\\/"),
+        KEY[::-1],
+        KEY.upper(),
+        KEY.lower(),
+        KEY[1:-1],
+        KEY[3:15],
+        "\u200b".join(KEY),
+        " ".join(KEY),
+    ],
+)
+def test_a_known_key_is_hidden_in_every_spelling(dress: str) -> None:
+    for around in ("", "x", "xy", "abcdefghi"):
+        hidden = text.redact(f"it is {around} {dress} after", KEY)
+        assert hidden.startswith(f"it is {around}")
+        assert hidden.endswith(" after")
+        assert text.REDACTED in hidden
+        middle = len(dress) // 2
+        assert dress[middle - 6 : middle + 6] not in hidden
+
+
+@given(st.text(max_size=30), st.text(max_size=30), st.integers(0, 16), st.integers(12, 28))
+def test_any_long_run_of_a_key_is_hidden(before: str, after: str, at: int, size: int) -> None:
+    run = KEY[at : at + size]
+    if len(run) >= 12:
+        assert run not in text.redact(before + run + after, KEY)
+
+
+def test_a_short_run_of_a_key_stays() -> None:
+    assert text.redact("model fine-tune-7b", "fine-lm-key-0123456789") == "model fine-tune-7b"
 
 
 @pytest.mark.parametrize(
