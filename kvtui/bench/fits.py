@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,9 +27,10 @@ class Estimate:
     low: float
     high: float
 
-    def table(self) -> dict[str, float]:
-        """For JSON."""
-        return {"value": self.value, "low": self.low, "high": self.high}
+    def table(self) -> dict[str, float | None]:
+        """For JSON, where an end that nothing bounds is None."""
+        low, high = (end if isfinite(end) else None for end in (self.low, self.high))
+        return {"value": self.value, "low": low, "high": high}
 
 
 @dataclass(frozen=True, slots=True)

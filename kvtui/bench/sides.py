@@ -104,6 +104,11 @@ def clean(values: Sequence[Any], scale: float = 1.0) -> tuple[float, ...]:
     )
 
 
+def known(table: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers of a table that are there."""
+    return {name: float(value) for name, value in table.items() if value is not None}
+
+
 def pairs_of(first: Side, second: Side) -> list[tuple[SideLevel, SideLevel]]:
     """The levels that both have, by load and lengths; by load alone where that is unambiguous."""
     keys: tuple[Callable[[SideLevel], Any], ...] = (

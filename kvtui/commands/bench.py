@@ -24,7 +24,8 @@ from kvtui.text import did_you_mean, one_line
 if TYPE_CHECKING:
     from kvtui.bench.prepared import Prepared
     from kvtui.bench.progress import BenchEvent
-    from kvtui.bench.record import Record, Recorder
+    from kvtui.bench.record import Record
+    from kvtui.bench.recorder import Recorder
     from kvtui.bench.runner import Outcome, Runner
     from kvtui.bench.session import Session
     from kvtui.bench.workload import Workload
@@ -216,14 +217,8 @@ def _measure(
     from kvtui.bench.document import failure_object
     from kvtui.bench.models import model_missing
     from kvtui.bench.presets import fitted
-    from kvtui.bench.record import (
-        Recorder,
-        RecordError,
-        header_of,
-        new_path,
-        read_record,
-        secrets_of,
-    )
+    from kvtui.bench.record import RecordError, new_path, read_record
+    from kvtui.bench.recorder import Recorder, header_of, secrets_of
     from kvtui.bench.results import unsent
     from kvtui.bench.runner import Runner
     from kvtui.bench.workload import WorkloadError

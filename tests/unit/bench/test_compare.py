@@ -20,7 +20,7 @@ from kvtui.bench.difference import (
 )
 from kvtui.bench.prepared import Prepared
 from kvtui.bench.progress import RequestEnded
-from kvtui.bench.record import Recorder, header_of
+from kvtui.bench.recorder import Recorder, header_of
 from kvtui.bench.sample import Sample
 from kvtui.bench.sides import Side, SideError, SideLevel, pairs_of, read_side
 from kvtui.bench.workload import Spec, expand

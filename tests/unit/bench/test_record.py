@@ -11,15 +11,8 @@ from kvtui.bench.health import Health
 from kvtui.bench.prepared import Prepared
 from kvtui.bench.progress import HealthTaken, Learned, RequestEnded, StageEnded
 from kvtui.bench.prompts import Words
-from kvtui.bench.record import (
-    Recorder,
-    RecordError,
-    header_of,
-    new_path,
-    read_record,
-    runs_path,
-    secrets_of,
-)
+from kvtui.bench.record import RecordError, new_path, read_record, runs_path
+from kvtui.bench.recorder import Recorder, header_of, secrets_of
 from kvtui.bench.sample import Sample
 from kvtui.bench.workload import Spec, expand
 from kvtui.config import Endpoint

@@ -1,0 +1,184 @@
+"""Writes a run's record as it goes; ``kvtui.bench.record`` describes the lines."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import secrets
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kvtui import __version__
+from kvtui.bench.prepared import Prepared
+from kvtui.bench.progress import BenchEvent, HealthTaken, Learned, RequestEnded, StageEnded
+from kvtui.bench.record import SCHEMA, RecordError
+from kvtui.bench.workload import Workload, as_table
+from kvtui.stream.gather import is_secret_header
+from kvtui.stream.request import Request
+from kvtui.text import redact
+
+_SHORTEST_SECRET = 6
+
+
+class Recorder:
+    """Appends a run's lines to its file. A disk that fills up is said once; the run goes on."""
+
+    def __init__(self, path: Path, secret: tuple[str, ...] = (), *, segment: int = 0) -> None:
+        self.path = path
+        self.error = ""
+        """Why nothing is written any more."""
+        self._secrets = tuple(s for s in secret if len(s) >= _SHORTEST_SECRET)
+        self._file = -1
+        self._segment = segment
+
+    def create(self, header: Mapping[str, Any]) -> None:
+        """Make the file, readable by its owner only.
+
+        Raises:
+            RecordError: There is one already, or it cannot be made.
+        """
+        self._open(os.O_CREAT | os.O_EXCL)
+        self.write("run", header)
+        self.write("segment", {"segment": self._segment, "started_at": _now()})
+        if self.error:
+            raise RecordError(f"{self.path} cannot be written: {self.error}.")
+
+    def append(self) -> None:
+        """Go on with a file that is there.
+
+        Raises:
+            RecordError: It cannot be written.
+        """
+        self._open(0)
+        torn = self.path.stat().st_size and self.path.read_bytes()[-1:] != b"\n"
+        if torn:
+            os.write(self._file, b"\n")
+        self.write("segment", {"segment": self._segment, "started_at": _now()})
+
+    def _open(self, flags: int) -> None:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | flags, 0o600)
+        except FileExistsError:
+            raise RecordError(
+                f"{self.path} is there already: name another, or resume it."
+            ) from None
+        except OSError as error:
+            raise RecordError(f"{self.path} cannot be written: {error.strerror}.") from None
+
+    def write(self, kind: str, table: Mapping[str, Any]) -> None:
+        """Append a line."""
+        if self._file < 0 or self.error:
+            return
+        text = json.dumps({"type": kind, **table}, ensure_ascii=False, separators=(",", ":"))
+        for secret in self._secrets:
+            text = text.replace(json.dumps(secret)[1:-1], "***")
+            text = text.replace(json.dumps(secret, ensure_ascii=False)[1:-1], "***")
+        line = text.encode("utf-8", "replace") + b"\n"
+        try:
+            if os.write(self._file, line) < len(line):
+                self.error = "there was room for half a line only"
+        except OSError as error:
+            self.error = error.strerror or str(error)
+
+    def take(self, event: BenchEvent) -> None:
+        """Write what is worth keeping of an event."""
+        if isinstance(event, RequestEnded):
+            if not event.sample.stopped:
+                self.write("request", msgspec.to_builtins(event.sample))
+        elif isinstance(event, StageEnded):
+            self.write("stage_end", {"stage": event.stage, "why": event.why})
+        elif isinstance(event, HealthTaken):
+            self.write(
+                "health",
+                {
+                    "stage": event.stage,
+                    "segment": event.segment,
+                    **msgspec.to_builtins(event.health),
+                },
+            )
+        elif isinstance(event, Learned):
+            words = asdict(event.words) if event.words else None
+            self.write("learned", {"words": words, "ignore_eos": event.ignore_eos})
+
+    def end(self) -> None:
+        """The run is through."""
+        self.write("end", {"ended_at": _now()})
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def secrets_of(prepared: Prepared, request: Request) -> tuple[str, ...]:
+    """What must be in no record: the key, and the values of secret headers."""
+    headers = {**prepared.endpoint.headers, **request.extra_headers}
+    hidden = [value for name, value in headers.items() if is_secret_header(name)]
+    key = prepared.endpoint.api_key
+    return (*([key] if key else []), *hidden)
+
+
+def header_of(
+    prepared: Prepared, request: Request, workload: Workload, nonce: str
+) -> dict[str, Any]:
+    """The first line of a new record."""
+    endpoint = prepared.endpoint
+    return {
+        "schema": SCHEMA,
+        "id": secrets.token_hex(6),
+        "created_at": _now(),
+        "kvtui": __version__,
+        "machine": {
+            "platform": platform.platform(),
+            "python": platform.python_version(),
+            "cpus": os.cpu_count(),
+            "clock": "perf_counter",
+            "argv": [redact(word, endpoint.api_key) for word in sys.argv[1:]],
+        },
+        "endpoint": {
+            "base_url": None if endpoint.embedded else redact(endpoint.base_url, endpoint.api_key),
+            "model": prepared.model,
+            "key_from": endpoint.key_from,
+            "chosen_by": endpoint.chosen_by,
+            "embedded": endpoint.embedded,
+            "profile": endpoint.profile,
+            "context": prepared.context,
+        },
+        "request": _clean(
+            {
+                "system": request.system,
+                "top_p": request.top_p,
+                "stop": list(request.stop),
+                "kv_cache": request.kv_cache,
+                "extra_body": dict(request.extra_body),
+                "headers": sorted({*endpoint.headers, *request.extra_headers}),
+                "timeouts": asdict(request.timeouts),
+            },
+            endpoint.api_key,
+        ),
+        "workload": as_table(workload),
+        "nonce": nonce,
+    }
+
+
+def _clean(value: Any, key: str | None) -> Any:
+    if isinstance(value, str):
+        return redact(value, key)
+    if isinstance(value, Mapping):
+        return {str(name): _clean(item, key) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(item, key) for item in value]
+    return value
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
