@@ -5,20 +5,30 @@ from __future__ import annotations
 import os
 import sys
 
-from kvtui.commands.screen import ScreenRefused, open_screen
-
 
 def main() -> None:
-    """Entry point of the ``kvtui`` command.
+    """Entry point of the ``kvtui`` command."""
+    try:
+        sys.exit(
+            _screen() if len(sys.argv) == 1 and "_KVTUI_COMPLETE" not in os.environ else _run()
+        )
+    except KeyboardInterrupt:  # while modules still load
+        sys.exit(130)
 
-    A plain ``kvtui`` has no flags to parse, so it reaches its first frame without click.
-    """
-    if len(sys.argv) == 1 and "_KVTUI_COMPLETE" not in os.environ:
-        try:
-            sys.exit(open_screen({}))
-        except ScreenRefused as refusal:
-            sys.stderr.write(f"kvtui: {refusal}\n")
-            sys.exit(2)
+
+def _screen() -> int:
+    """A plain ``kvtui`` has no flags to parse, so it reaches its first frame without click."""
+    from kvtui.commands.screen import ScreenRefused, open_screen
+
+    try:
+        return open_screen({})
+    except ScreenRefused as refusal:
+        sys.stderr.write(f"kvtui: {refusal}\n")
+        return 2
+
+
+def _run() -> int:
     from kvtui.commands.group import kvtui
+    from kvtui.commands.output import run_guarded
 
-    kvtui(prog_name="kvtui")
+    return run_guarded(lambda: kvtui(prog_name="kvtui", standalone_mode=False))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -22,7 +22,13 @@ OPENAI_URL = "https://api.openai.com/v1"
 TAOTOKEN_URL = "https://taotoken.net/api/v1"
 KEY_VARIABLES = ("OPENAI_API_KEY", "TAOTOKEN_API_KEY")
 _KEY_COMMAND_SECONDS = 15.0
+_KEY_LIMIT = 64 << 10
+FILE_LIMIT = 1 << 20
+"""Bytes of a configuration file; more than this is something else."""
 
+
+if TYPE_CHECKING:
+    import subprocess
 
 _Section = TypeVar("_Section", bound=msgspec.Struct)
 
@@ -103,16 +109,28 @@ def load_settings(path: Path | None = None) -> Settings:
 
     path = path or config_path()
     try:
-        data = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        data = tomllib.loads(_read(path).decode("utf-8-sig"))
     except FileNotFoundError:
         return Settings(path)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not UTF-8 text (byte {error.start}).") from None
+    except ConfigError:
+        raise
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {one_line(str(error))}.") from None
+    except (ValueError, RecursionError):  # a number of 5,000 digits, 500 brackets
+        raise ConfigError(f"{path} is not valid TOML: too deep, or a number too long.") from None
     return parse_settings(data, path)
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:  # bounded by reading: a device has no size to ask for
+        content = file.read(FILE_LIMIT + 1)
+    if len(content) > FILE_LIMIT:
+        raise ConfigError(f"{path} is larger than {FILE_LIMIT:,} bytes: no configuration.")
+    return content
 
 
 def parse_settings(data: Mapping[str, Any], path: Path) -> Settings:
@@ -314,14 +332,29 @@ def _run_key_command(
 
     origin = f"api_key_command of profile {name}"
     try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            timeout=_KEY_COMMAND_SECONDS,
-            check=False,
-        )
-    except (OSError, ValueError, subprocess.TimeoutExpired):
+        with subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as process:
+            said = _first_bytes(process)
+            status = process.returncode
+    except (OSError, ValueError):
         return None, None, origin
-    key = done.stdout.decode("utf-8", "replace").split("\n", 1)[0].rstrip("\r")
-    return (key, origin, None) if done.returncode == 0 and key else (None, None, origin)
+    key = said.decode("utf-8", "replace").split("\n", 1)[0].rstrip("\r")
+    return (key, origin, None) if status == 0 and key else (None, None, origin)
+
+
+def _first_bytes(process: subprocess.Popen[bytes]) -> bytes:
+    """What a key command prints: bounded in size and time, and the process is over afterwards."""
+    from threading import Timer
+
+    assert process.stdout is not None
+    watchdog = Timer(_KEY_COMMAND_SECONDS, process.kill)
+    watchdog.start()
+    try:
+        said = process.stdout.read(_KEY_LIMIT)
+        if len(said) == _KEY_LIMIT:
+            process.kill()  # no key is this long
+        process.wait()
+    finally:
+        watchdog.cancel()
+    return said

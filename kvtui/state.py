@@ -13,6 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+_LIMIT = 4 << 20
+"""Bytes of the state that are read."""
+
 
 def state_path(environ: Mapping[str, str] = os.environ) -> Path:
     """``state.toml``: where ``KVTUI_STATE`` says, else in the platform's state folder."""
@@ -27,8 +30,9 @@ def state_path(environ: Mapping[str, str] = os.environ) -> Path:
 def load_state(path: Path | None = None) -> dict[str, Any]:
     """The remembered state; empty where there is none or it cannot be read."""
     try:
-        return tomllib.loads((path or state_path()).read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # ValueError: not TOML, or not UTF-8
+        with (path or state_path()).open("rb") as file:
+            return tomllib.loads(file.read(_LIMIT).decode("utf-8"))
+    except (OSError, ValueError, RecursionError):  # ValueError: not TOML, or not UTF-8
         return {}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import threading
@@ -18,6 +17,7 @@ import click
 from kvtui.commands.bench_options import bench_options, shared_request_options
 from kvtui.commands.errors import BadInput, prepared_or_refused
 from kvtui.commands.options import endpoint_options
+from kvtui.commands.output import print_json
 from kvtui.config import ConfigError, load_settings
 from kvtui.text import did_you_mean, one_line
 
@@ -66,7 +66,7 @@ def _list(*, as_json: bool) -> None:
     from kvtui.bench.presets import PRESETS
 
     if as_json:
-        click.echo(json.dumps([{"name": p.name, "about": p.about} for p in PRESETS.values()]))
+        print_json([{"name": p.name, "about": p.about} for p in PRESETS.values()], indent=None)
         return
     width = max(map(len, PRESETS))
     for preset in PRESETS.values():
@@ -237,7 +237,7 @@ def _measure(
             _say(f"  {number}. {fix}")
         if shape == "json":
             failure = failure_object(verdict, evidence)
-            _print_json(unsent(work.preset, endpoint.base_url or None, prepared.model, failure))
+            print_json(unsent(work.preset, endpoint.base_url or None, prepared.model, failure))
         return 1
     try:
         plan = fitted(work.build(endpoint.embedded), prepared.context)
@@ -392,7 +392,7 @@ def _print(record: Record, shape: str, *, interrupted: bool) -> int:
 
     results = results_of(record)
     if shape == "json":
-        _print_json(document(results, interrupted=interrupted))
+        print_json(document(results, interrupted=interrupted))
     elif shape == "csv":
         click.echo(bench_text.csv_text(results), nl=False)
     elif shape == "html":
@@ -404,11 +404,6 @@ def _print(record: Record, shape: str, *, interrupted: bool) -> int:
             click.echo(line)
     measured = [s for s in record.samples if not s.warmup]
     return 1 if any(s.failed for s in measured) or not measured else 0
-
-
-def _print_json(table: dict[str, Any]) -> None:
-    text = json.dumps(table, ensure_ascii=False, indent=2)
-    click.echo(text.encode("utf-8", "replace"))
 
 
 def _say(text: str) -> None:

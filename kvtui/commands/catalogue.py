@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kvtui.commands.errors import BadInput
+from kvtui.commands.output import print_json
 from kvtui.commands.own_cards import own_cards
 
 if TYPE_CHECKING:
@@ -111,6 +112,5 @@ def _card_json(card: Card) -> dict[str, Any]:
 
 
 def _print_json(schema: str, key: str, rows: list[dict[str, Any]]) -> None:
-    import json
 
-    click.echo(json.dumps({"schema": schema, key: rows}, ensure_ascii=False, indent=2))
+    print_json({"schema": schema, key: rows})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kvtui.commands.errors import BadInput
+from kvtui.commands.output import print_json
 from kvtui.text import UNKNOWN, milliseconds, one_line, rate
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _compare(files: tuple[Path, ...], conditions: tuple[str, ...], *, as_json: b
     if as_json:
         tables = [_table(c, h) for c, h in zip(comparisons, hits, strict=True)]
         table = {"schema": SCHEMA, "comparisons": tables}
-        click.echo(json.dumps(table, ensure_ascii=False, indent=2).encode("utf-8", "replace"))
+        print_json(table)
     else:
         for comparison, found in zip(comparisons, hits, strict=True):
             for line in _text(comparison):

@@ -21,6 +21,7 @@ from kvtui.config import (
     parse_settings,
 )
 from kvtui.state import state_path, write_atomically
+from kvtui.text import one_line
 
 _HEADER = """\
 # kvtui's configuration. Flags and environment variables win over what stands here.
@@ -99,10 +100,14 @@ def set_value(key: str, value: str) -> None:
     if len(parts) < 2 or not all(parts):
         raise BadInput(f"{key!r} is no key; it reads like defaults.gpu.")
     try:
+        if target.exists():
+            load_settings(target)  # says what is wrong with it, where anything is
         text = target.read_text(encoding="utf-8") if target.exists() else _HEADER
         document = tomlkit.parse(text)
-    except (OSError, UnicodeDecodeError, ParseError) as error:
-        raise BadInput(f"{target} cannot be read: {error}") from None
+    except ConfigError as error:
+        raise BadInput(f"{error} Mend the file first.") from None
+    except (OSError, ValueError, ParseError, RecursionError) as error:
+        raise BadInput(f"{target} cannot be read: {one_line(str(error))}") from None
     table: Any = document
     for part in parts[:-1]:
         table = table.setdefault(part, tomlkit.table())
@@ -111,11 +116,20 @@ def set_value(key: str, value: str) -> None:
     table[parts[-1]] = _value(value)
     new = tomlkit.dumps(document)
     try:
-        parse_settings(tomllib.loads(new), target)
-    except ConfigError as error:
+        new.encode()
+        settings = parse_settings(tomllib.loads(new), target)
+    except (ConfigError, RecursionError) as error:
         raise BadInput(f"Not written: {error}") from None
+    except ValueError:
+        raise BadInput(
+            f"Not written: {one_line(value, 60)!r} is no text that TOML can hold."
+        ) from None
+    if parts[0] == "defaults":
+        from kvtui.commands.names import refuse_wrong_default
+
+        refuse_wrong_default(parts[1], _value(value), settings.cards)
     _write(target, new)
-    click.echo(f"{key} = {_toml(_value(value))}", err=True)
+    click.echo(one_line(f"{key} = {_toml(_value(value))}", 500), err=True)
 
 
 def _write(target: Path, text: str) -> None:
@@ -129,7 +143,7 @@ def _value(text: str) -> Any:
     """``text`` as TOML where it is a value of TOML, else as a string."""
     try:
         return tomllib.loads(f"v = {text}")["v"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
@@ -15,6 +14,7 @@ import click
 
 from kvtui.commands.errors import BadInput
 from kvtui.commands.options import Number, endpoint_options
+from kvtui.commands.output import print_json
 from kvtui.config import ConfigError, Endpoint, load_settings, resolve_endpoint
 from kvtui.text import milliseconds, one_line, redact
 
@@ -67,7 +67,7 @@ def doctor(as_json: bool, **flags: Any) -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     if as_json:
-        click.echo(json.dumps(document(endpoint, steps), ensure_ascii=False, indent=2))
+        print_json(document(endpoint, steps))
     sys.exit(1 if any(step.state == "failed" for step in steps) else 0)
 
 

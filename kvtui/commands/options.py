@@ -13,6 +13,15 @@ import click
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
+def json_fault(error: Exception) -> str:
+    """What is wrong with a JSON text, in words that name no Python."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at line {error.lineno}, column {error.colno}"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return "it holds a number with too many digits"
+
+
 class JsonObject(click.ParamType[dict[str, Any]]):
     """A JSON object given on the command line."""
 
@@ -26,8 +35,8 @@ class JsonObject(click.ParamType[dict[str, Any]]):
             return value
         try:
             parsed = json.loads(value)
-        except ValueError as error:
-            self.fail(f"is not valid JSON: {error}", param, ctx)
+        except (ValueError, RecursionError) as error:
+            self.fail(f"is not valid JSON: {json_fault(error)}", param, ctx)
         if not isinstance(parsed, dict):
             self.fail(f'must be a JSON object such as {{"top_k": 20}}, not {value!r}', param, ctx)
         return parsed

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from kvtui.commands.errors import BadInput
+from kvtui.commands.output import print_json
 from kvtui.commands.own_cards import own_cards
 
 
@@ -79,13 +80,11 @@ def plan(as_json: bool, **given: Any) -> None:
     except PlanError as error:
         raise BadInput(str(error)) from error
     if as_json:
-        import json
-
         document = told.to_json()
         document["smallest_cards"] = [
             {"name": choice.card.name, "count": choice.number} for choice in choices[:5]
         ]
-        click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+        print_json(document)
         return
     from kvtui.memory.render import render_text
 

@@ -13,11 +13,13 @@ from typing import Any
 import click
 
 from kvtui.commands.errors import BadInput
+from kvtui.commands.options import json_fault
 
 PROMPT_LIMIT = 1 << 20
 """Bytes of a prompt that are read from a pipe or a file."""
 DEFAULT_PROMPT = "Explain what a KV cache is."
 _PIPE_WAIT_S = 3.0
+_FLAGS = {"prompt": "--prompt", "prompt_file": "--prompt-file", "messages_file": "--messages"}
 
 
 def read_messages(path: Path) -> tuple[dict[str, Any], ...]:
@@ -28,8 +30,8 @@ def read_messages(path: Path) -> tuple[dict[str, Any], ...]:
     """
     try:
         table = json.loads(_read_file(path))
-    except ValueError as error:
-        raise BadInput(f"{path} is not valid JSON: {error}.") from None
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{path} is not valid JSON: {json_fault(error)}.") from None
     if isinstance(table, dict):
         table = table.get("messages")
     if not isinstance(table, list) or not table:
@@ -49,7 +51,7 @@ def read_prompt(flags: Mapping[str, Any], usual: str | None) -> str:
     """
     given = [name for name in ("prompt", "prompt_file", "messages_file") if flags.get(name)]
     if len(given) > 1:
-        first, second = (f"--{name.removesuffix('_file').replace('_', '-')}" for name in given[:2])
+        first, second = (_FLAGS[name] for name in given[:2])
         raise click.UsageError(f"{first} and {second} both give a prompt: use one.")
     prompt = flags.get("prompt")
     if prompt is None and flags.get("prompt_file"):
@@ -106,9 +108,11 @@ def piped_prompt() -> str | None:
 
 def _read_file(path: Path) -> str:
     try:
-        if path.stat().st_size > PROMPT_LIMIT:
+        with path.open("rb") as file:  # bounded by reading: a device has no size to ask for
+            data = file.read(PROMPT_LIMIT + 1)
+        if len(data) > PROMPT_LIMIT:
             raise BadInput(f"{path} is larger than {PROMPT_LIMIT:,} bytes.")
-        return path.read_text(encoding="utf-8-sig")
+        return data.decode("utf-8-sig")
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {error.strerror or error}.") from None
     except UnicodeDecodeError as error:

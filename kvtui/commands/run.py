@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from kvtui.commands import output
 from kvtui.commands.errors import BadInput, prepared_or_refused
 from kvtui.commands.options import endpoint_options, request_options
 from kvtui.commands.prompts import read_messages, read_prompt
 from kvtui.config import ConfigError, load_settings
-from kvtui.text import one_line, sanitise
+from kvtui.text import one_line, redact, sanitise
 
 if TYPE_CHECKING:
     from kvtui.bench.prepared import Prepared
@@ -62,7 +63,7 @@ def _run(as_json: bool, formula: bool, flags: dict[str, Any]) -> int:
         try:
             prepared = prepared_or_refused(session)
         except KeyboardInterrupt:
-            return 130
+            return output.interrupted()
         base_url = prepared.endpoint.base_url
         _narrate(prepared)
         prepared = _usable(prepared)
@@ -86,11 +87,12 @@ def _run(as_json: bool, formula: bool, flags: dict[str, Any]) -> int:
                 extra_body=flags.get("extra_body") or {},
                 timeouts=timeouts_from_flags(flags),
             )
-            interrupted, base_url = _repeat(session, request, flags, runs, show=not as_json)
+            with output.interrupts_noted() as stop:
+                base_url = _repeat(session, request, flags, runs, stop, show=not as_json)
+            interrupted = stop.is_set()
     if as_json:
         table = document(prepared.endpoint, base_url, prepared.model, runs)
-        text = json.dumps(table, ensure_ascii=False, indent=2)
-        click.echo(text.encode("utf-8", "replace"))
+        output.print_json(table)
     else:
         print_table(runs, formula=formula)
     if interrupted:
@@ -117,9 +119,15 @@ def _kv_cache(prepared: Prepared, flags: dict[str, Any]) -> bool | None:
 
 
 def _repeat(
-    session: Session, request: Request, flags: dict[str, Any], runs: list[RunFigures], *, show: bool
-) -> tuple[bool, str]:
-    """Run it as often as asked, into ``runs``; whether it was interrupted, and the URL in use."""
+    session: Session,
+    request: Request,
+    flags: dict[str, Any],
+    runs: list[RunFigures],
+    stop: Event,
+    *,
+    show: bool,
+) -> str:
+    """Run it as often as asked, or until stopped, into ``runs``; the base URL in use."""
     repeats = int(flags.get("repeat") or 1)
     vary = repeats > 1 and not flags.get("same_prompt")
     base_url = request.endpoint.base_url
@@ -127,43 +135,44 @@ def _repeat(
         if repeats > 1:
             _say(f"run {index + 1} of {repeats}")
         one = session.start(request, index, unique_prefix=vary, keep_pieces=show)
-        interrupted = _follow(one, show)
+        _follow(one, stop, show)
         figures = one.result(_STOP_S)
         base_url = one.base_url or base_url
         runs.append(figures)
         for note in one.notes:
             _say(note)
-        if interrupted:
-            return True, base_url
+        if stop.is_set():
+            break
         if figures.verdict.is_failure and not figures.verdict.retryable:
             break  # it would fail the same way again
-    return False, base_url
+    return base_url
 
 
-def _follow(one: Run, show: bool) -> bool:
-    """Print the text as it comes; whether Ctrl+C ended it."""
-    interrupted = False
-    try:
-        while not one.done.wait(_LOOK_S if show else 0.5):
-            if show:
-                _print_pieces(one)
-    except KeyboardInterrupt:
-        interrupted = True
-        one.stop()
-        one.done.wait(_STOP_S)
-    if show:
-        _print_pieces(one)
+def _follow(one: Run, stop: Event, show: bool) -> None:
+    """Print the text as it comes, until the run is done or stopped."""
+    printed = False
+    while not one.done.wait(_LOOK_S):
+        if show:
+            printed = _print_pieces(one) or printed
+        if stop.is_set():
+            one.stop()
+            one.done.wait(_STOP_S)
+            break
+    if show and (_print_pieces(one) or printed):
         click.echo()
-    return interrupted
 
 
-def _print_pieces(one: Run) -> None:
-    for piece in one.drain():
+def _print_pieces(one: Run) -> bool:
+    """Print the text since the last call; whether there was any."""
+    pieces = one.drain()
+    for piece in pieces:
         if piece.kind in ("reasoning", "tool_call"):
             click.echo(click.style(sanitise(piece.text), dim=True), nl=False, err=True)
         else:
             click.echo(sanitise(piece.text), nl=False)
-    sys.stdout.flush()
+    if pieces:
+        sys.stdout.flush()
+    return bool(pieces)
 
 
 def _narrate(prepared: Prepared) -> None:
@@ -171,8 +180,11 @@ def _narrate(prepared: Prepared) -> None:
     if endpoint.embedded:
         where = "the embedded engine"
     else:
-        where = f"{one_line(endpoint.base_url)} (chosen by {endpoint.chosen_by})"
+        url = one_line(redact(endpoint.base_url, endpoint.api_key))
+        where = f"{url} (chosen by {endpoint.chosen_by})"
     key = f", key from {endpoint.key_from}" if endpoint.key_from else ", no key"
+    if endpoint.key_wanted_from and not endpoint.key_from:
+        key += f" ({endpoint.key_wanted_from} gave none)"
     model = f"{one_line(prepared.model)} at " if prepared.model else ""
     _say(f"{model}{where}{'' if endpoint.embedded else key}")
     for note in prepared.notes:

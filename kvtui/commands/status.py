@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,6 +14,7 @@ import click
 
 from kvtui.commands.errors import BadInput
 from kvtui.commands.options import Number, endpoint_options
+from kvtui.commands.output import print_json
 from kvtui.config import ConfigError, Endpoint, load_settings, resolve_endpoint
 from kvtui.text import UNKNOWN, binary_size, count, gib, one_line, rate, redact
 
@@ -136,7 +136,7 @@ def _show(
     endpoint: Endpoint, server: ServerStatus | None, cards: Cards, *, as_json: bool, watched: bool
 ) -> None:
     if as_json:
-        click.echo(json.dumps(_object(endpoint, server, cards), ensure_ascii=False))
+        print_json(_object(endpoint, server, cards), indent=None)
     else:
         if watched:
             click.echo(f"-- {datetime.now().astimezone():%H:%M:%S}")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import click
+
+from kvtui.commands.output import print_json
 
 
 @click.command()
@@ -22,7 +22,7 @@ def themes(as_json: bool) -> None:
         for theme in group
     ]
     if as_json:
-        click.echo(json.dumps({"schema": "kvtui.themes/1", "themes": listed}, indent=2))
+        print_json({"schema": "kvtui.themes/1", "themes": listed})
         return
     for theme in listed:
         tone = "dark" if theme["dark"] else "light"

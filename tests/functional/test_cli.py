@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -122,3 +123,87 @@ def test_every_command_of_the_table_has_help() -> None:
 def test_completion_knows_the_commands() -> None:
     ran = kvtui(_KVTUI_COMPLETE="bash_complete", COMP_WORDS="kvtui pl", COMP_CWORD="1")
     assert "plan" in ran.stdout
+
+
+def test_files_are_bounded_and_deep_ones_are_named(tmp_path: Path, config: dict[str, str]) -> None:
+    deep = tmp_path / "deep.json"
+    deep.write_text("[" * 100_000, encoding="utf-8")
+    ran = kvtui("run", "--messages", str(deep), **config)
+    assert (ran.returncode, "nested too deeply" in ran.stderr) == (2, True)
+    ran = kvtui("run", "--extra-body", '{"a":' * 2_000 + "1" + "}" * 2_000, **config)
+    assert (ran.returncode, "nested too deeply" in ran.stderr) == (2, True)
+    ran = kvtui("run", "--prompt", "a", "--prompt-file", str(deep), **config)
+    assert "--prompt and --prompt-file both" in ran.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero and /dev/full")
+def test_devices_have_no_end(config: dict[str, str]) -> None:
+    ran = kvtui("run", "--prompt-file", "/dev/zero", **config)
+    assert (ran.returncode, "is larger than" in ran.stderr) == (2, True)
+    ran = kvtui("config", "show", KVTUI_CONFIG="/dev/zero")
+    assert (ran.returncode, "is larger than" in ran.stderr) == (2, True)
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "kvtui", "models"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert ran.returncode == 2
+    assert ran.stderr.decode() == "kvtui: the output cannot be written: No space left on device.\n"
+
+
+@pytest.mark.parametrize("content", ["a=" + "[" * 500 + "]" * 500, "x=" + "9" * 9_000])
+def test_toml_that_python_cannot_hold(config: dict[str, str], content: str) -> None:
+    Path(config["KVTUI_CONFIG"]).write_text(content, encoding="utf-8")
+    Path(config["KVTUI_STATE"]).write_text(content, encoding="utf-8")
+    ran = kvtui("config", "show", **config)
+    assert (ran.returncode, "is not valid TOML" in ran.stderr) == (2, True)
+    code = "from kvtui.state import load_state; print(load_state())"
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | config,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.strip() == "{}"
+
+
+def test_an_encoding_that_lacks_characters_loses_nothing(config: dict[str, str]) -> None:
+    ran = kvtui("gpus", **config, PYTHONIOENCODING="latin1")
+    assert ran.returncode == 0
+    assert r"\u2014" in ran.stdout
+
+
+def test_json_holds_nothing_a_terminal_obeys() -> None:
+    from kvtui.commands.output import json_text
+
+    value = {"a": "\x9b31m \x7f \u202e \u200b \u2028 \x1b 缓存 é"}
+    text = json_text(value)
+    assert json.loads(text) == value
+    assert "缓存 é" in text
+    assert not any(char in text for char in "\x9b\x7f\u202e\u200b\u2028\x1b")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_two_interrupts_keep_what_was_measured(config: dict[str, str]) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kvtui", "run", "--json", "--repeat", "1000", "--max-tokens", "20"],
+        env={k: v for k, v in os.environ.items() if not k.startswith(("OPENAI_", "TAO"))} | config,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell that runs this in its background has made children deaf to interrupts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "run 3 of" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=40)
+    assert process.returncode == 130
+    assert len(json.loads(out)["runs"]) >= 2

@@ -1,0 +1,107 @@
+"""What commands print: JSON that a terminal cannot obey, and an end that loses nothing."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+_ACTIVE = re.compile(
+    "[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+"""What JSON may hold as it is and a terminal would obey or hide."""
+
+_CANNOT_WRITE = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG)
+
+
+def json_text(value: Any, *, indent: int | None = 2) -> str:
+    """``value`` as JSON, readable in every script, with nothing in it that moves a cursor."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+    return _ACTIVE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def print_json(value: Any, *, indent: int | None = 2) -> None:
+    """Print ``value`` as JSON on stdout, in UTF-8 whatever the terminal's encoding."""
+    click.echo(json_text(value, indent=indent).encode())
+
+
+def run_guarded(command: Callable[[], Any]) -> int:
+    """Run a click command and return its exit status, whatever ends it.
+
+    An interrupt is 130, also while modules still load; an output that cannot be written is 2 and
+    one sentence; characters that the output's encoding lacks are escaped instead of failing.
+    """
+    # Closed ones (`>&-`) are None: what is written to them goes nowhere, and fails nothing.
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    try:
+        status = _status_of(command)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader had enough, as in `| head -1`
+        return _drop_stdout(0)
+    except OSError as error:
+        if error.errno not in _CANNOT_WRITE:
+            raise
+        _say(f"the output cannot be written: {error.strerror}.")
+        return _drop_stdout(2)
+    return status
+
+
+def _status_of(command: Callable[[], Any]) -> int:
+    try:
+        status = command()
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        return interrupted()
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except SystemExit as end:
+        status = end.code
+    return status if isinstance(status, int) else 0
+
+
+@contextmanager
+def interrupts_noted() -> Iterator[threading.Event]:
+    """Within it Ctrl+C sets the event and breaks nothing off, so that nothing measured is lost.
+
+    Once it was set, further interrupts no longer count. A process whose parent made it deaf to
+    interrupts (a job in a shell's background) stays so.
+    """
+    noted = threading.Event()
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda *_: noted.set())
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN if noted.is_set() else before)
+
+
+def interrupted() -> int:
+    """The exit status of an interrupted command; further interrupts no longer count."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return 130
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(f"kvtui: {sentence}\n")
+
+
+def _drop_stdout(status: int) -> int:
+    """Keep Python from trying to write the rest once more when it ends."""
+    with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - devnull is no path
+        os.dup2(nowhere.fileno(), 1)
+    return status
