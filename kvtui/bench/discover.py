@@ -14,6 +14,7 @@ from kvtui.bench.prepared import Prepared
 from kvtui.config import Endpoint
 from kvtui.failure import Evidence, ExceptionFact, classify
 from kvtui.failure.evidence import Phase
+from kvtui.stream.body import UnsendableError, unsendable_header
 from kvtui.stream.client import Clients
 from kvtui.stream.gather import Redactor, cannot_be_sent, key_facts, urlsplit_or_none
 from kvtui.stream.models import (
@@ -127,8 +128,10 @@ async def _list(
     except NoModelListError as error:  # a web page, a portal, another API
         evidence = _evidence(endpoint, redactor, base_url, proxy, error, "done")
         raise _NotListedError(evidence, wrong_path=True) from error
-    except ValueError as error:  # a key that HTTP cannot carry
-        evidence = _evidence(endpoint, redactor, base_url, proxy, error, "connect")
+    except ValueError as error:  # a key or a header that HTTP cannot carry
+        fault = unsendable_header(endpoint.headers)
+        cause = error if fault is None else UnsendableError(fault)
+        evidence = _evidence(endpoint, redactor, base_url, proxy, cause, "settings")
         raise _NotListedError(evidence) from error
 
 

@@ -18,6 +18,7 @@ Rule: TypeAlias = Callable[[Case], str | None]
 
 RULES: tuple[Rule, ...] = (
     # before anything was sent
+    sending.unsendable,
     sending.proxy_settings,
     sending.key_form,
     sending.base_url_form,

@@ -18,6 +18,11 @@ def proxy_settings(case: Case) -> str | None:
     return None
 
 
+def unsendable(case: Case) -> str | None:
+    """Part of the request cannot be put on the wire: it is not the key, and no fault of a host."""
+    return "parameter.invalid_request" if case.kind == "unsendable" else None
+
+
 def key_form(case: Case) -> str | None:
     """A key that was not sent, or could not be: missing, a placeholder, with a bad character."""
     key = case.evidence.key

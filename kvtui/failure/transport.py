@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 from kvtui.failure.evidence import ExceptionFact
 
 Kind: TypeAlias = Literal[
+    "unsendable",
     "key_missing",
     "key_encoding",
     "proxy_settings",
@@ -36,6 +37,7 @@ Kind: TypeAlias = Literal[
 
 _KINDS: tuple[tuple[Kind, str, str], ...] = (
     # kind, exception names (the last part), wordings
+    ("unsendable", r"UnsendableError", r""),
     ("key_missing", r"", r"missing credentials|api_key client option must be set"),
     (
         "key_encoding",

@@ -11,6 +11,7 @@ _ENDPOINT = re.compile(r"/(?:chat/completions|completions|responses|messages|mod
 _DOUBLED = re.compile(r"(/v\d+(?:beta)?)(?:/v\d+(?:beta)?)+(?=/|$)")
 _VERSION = re.compile(r"/v\d+(?:beta)?(?:/openai)?$")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_LOGIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}://)[^/?#]*@")
 _COMMON = ("/v1", "/api/v1", "/api", "")
 
 
@@ -24,6 +25,11 @@ def url_problem(base_url: str) -> str | None:
             return f"has {what} at character {place}"
     if base_url[0] in "\"'" or base_url[-1] in "\"'":
         return "stands in quotes"
+    if _LOGIN.match(base_url):
+        return (
+            "carries a login (name:password@), which is not sent: leave it out, and give it with"
+            " --header 'Authorization: Basic ...' if the server wants it"
+        )
     try:
         parts = urlsplit(base_url)
         port, host = parts.port, parts.hostname
@@ -50,6 +56,7 @@ def mended(base_url: str) -> str | None:
     """A base URL that the one with a problem was probably meant to be, or None."""
     text = re.sub(r"\s+", "", base_url).strip("\"'")
     text = re.sub(r"^(https?):/?(?=[^/])", r"\1://", text, flags=re.IGNORECASE)
+    text = _LOGIN.sub(r"\1", text)
     if not _SCHEME.match(text):
         text = text.lstrip(":/")
         local = re.match(

@@ -10,10 +10,12 @@ import httpx2
 from openai import APIStatusError, OpenAIError
 
 from kvtui.failure import Evidence
+from kvtui.failure.transport import kind_of
 from kvtui.stream.attempt import Attempt, evidence_of
+from kvtui.stream.body import UnsendableError, unsendable, unsendable_header
 from kvtui.stream.client import Clients, parameters_of
 from kvtui.stream.events import Connected, Ended, Event, Headers, Sent, Sink
-from kvtui.stream.gather import Redactor, cannot_be_sent, server_ms
+from kvtui.stream.gather import Redactor, cannot_be_sent, key_facts, server_ms
 from kvtui.stream.models import clean_base_url, find_base_url, wrong_path
 from kvtui.stream.proxy import Proxy, ProxySettingError, proxy_for
 from kvtui.stream.quirks import Quirks, after_refusal, recognise
@@ -148,6 +150,10 @@ class Exchange:
         endpoint = self._request.endpoint
         if cannot_be_sent(endpoint, self.base_url, self._request.extra_headers):
             return None
+        headers = {**endpoint.headers, **self._request.extra_headers}
+        if (fault := unsendable_header(headers)) is not None:
+            self._state.error = UnsendableError(fault)
+            return None
         try:
             self._proxy = proxy_for(self.base_url)
         except ProxySettingError as error:
@@ -180,10 +186,21 @@ class Exchange:
         except (ValueError, TypeError, OSError, ImportError) as error:
             # A key or header that HTTP cannot carry, a URL the SDK cannot build.
             self._state.error = error
+            if isinstance(error, ValueError | TypeError) and self._state.status is None:
+                self._unsent(error)
         finally:
             built()
             current_flight.reset(token)
         return None
+
+    def _unsent(self, error: ValueError | TypeError) -> None:
+        """Nothing was sent: say which part of the request is at fault, unless it is the key."""
+        fault = unsendable(self._request, self.quirks)
+        known = kind_of(self._redactor.chain(error)) is not None
+        if fault is None and (known or key_facts(self._request.endpoint).problem):
+            return
+        self._state.phase = "settings"
+        self._state.error = UnsendableError(fault or str(error))
 
     async def _exchange(self) -> BodyStream:
         client = self._clients.of(self._request.endpoint, self.base_url)
