@@ -43,8 +43,12 @@ def gauge(main: Any, name: str) -> int:
     return round(float(found[1]))
 
 
+LONG = {"max_tokens": 1_900, "extra_body": {"ignore_eos": True}}
+"""A stream that goes on while the test looks, however quick the machine is."""
+
+
 async def test_in_use_is_what_the_engine_holds_to_one_token() -> None:
-    app = KvtuiApp({"max_tokens": 400, "prompt": "What does a KV cache hold?"})
+    app = KvtuiApp(LONG)
     async with app.run_test(size=(120, 40)) as pilot:
         main = await start(pilot)
         loop = asyncio.get_running_loop()
@@ -66,7 +70,7 @@ async def test_in_use_is_what_the_engine_holds_to_one_token() -> None:
 
 
 async def test_the_servers_own_bytes_are_the_panes_own() -> None:
-    app = KvtuiApp({"max_tokens": 600, "prompt": "What does a KV cache hold?"})
+    app = KvtuiApp(LONG)
     async with app.run_test(size=(120, 40)) as pilot:
         main = await start(pilot)
         per_token = main.conductor.prepared.engine_geometry.kv_bytes_per_token
@@ -110,7 +114,7 @@ async def test_the_doctor_finds_the_engine_well() -> None:
 
 
 async def test_escape_stops_within_100_ms() -> None:
-    app = KvtuiApp({"max_tokens": 400})
+    app = KvtuiApp(LONG)
     async with app.run_test(size=(120, 40)) as pilot:
         main = await start(pilot)
         took = []
