@@ -39,6 +39,10 @@ COMMANDS: dict[str, _Lazy] = {
 }
 
 
+_NAMES = ("gpu", "arch", "config_json", "gguf", "kv_dtype", "theme")
+"""Options whose values are looked up before the screen opens."""
+
+
 class LazyGroup(click.Group):
     """A group that imports a command's module when the command is called, not before."""
 
@@ -105,6 +109,10 @@ def kvtui(ctx: click.Context, /, **options: Any) -> None:
     from kvtui.commands.errors import BadInput
     from kvtui.commands.screen import ScreenRefused, open_screen
 
+    if any(options[name] for name in _NAMES):
+        from kvtui.commands.names import refuse_wrong_names
+
+        refuse_wrong_names(options)
     try:
         sys.exit(open_screen(options))
     except ScreenRefused as refusal:

@@ -20,6 +20,7 @@ from kvtui.failure import Evidence, Hint
 from kvtui.measure.figures import RunFigures, Snapshot
 from kvtui.stream.request import Request
 from kvtui.text import one_line, redact, sanitise
+from kvtui.ui.cache_effect import CacheEffect
 from kvtui.ui.ports import PreparedLike, RunLike, SessionLike
 from kvtui.ui.state import (
     EndpointView,
@@ -28,6 +29,7 @@ from kvtui.ui.state import (
     Median,
     PromptForm,
     StreamState,
+    is_demo,
 )
 
 SERIES_POINTS = 240
@@ -86,6 +88,9 @@ class Conductor:
     _began: int = 0
     _stopping: bool = False
     _measured: float = -inf
+    _asked: PromptForm | None = None
+    """What the latest run was asked with; edits meanwhile are the next one's."""
+    _effect: CacheEffect = field(default_factory=CacheEffect)
     trouble: str = ""
     """What went wrong in kvtui itself, once; the screen says it and empties it."""
     _last: tuple[Sent, Evidence | None] | None = None
@@ -117,7 +122,7 @@ class Conductor:
             model=one_line(self.model, 60),
             key=key,
             embedded=endpoint.embedded,
-            note=_engine_note(prepared)
+            note=_engine_note(prepared, self.model)
             or one_line(redact(" · ".join(prepared.notes), endpoint.api_key), 120),
             ready=usable,
             problem="" if usable or verdict is None else one_line(verdict.message),
@@ -145,17 +150,23 @@ class Conductor:
         self._retry_at = None
         self.errors = replace(self.errors, wait_s=None)
         self.prepared = None
-        self.endpoint = replace(self.endpoint, problem="")
+        self.endpoint = replace(self.endpoint, problem="", waiting=run)
         self.waiting = run
 
     def opening_failed(self, sentence: str) -> None:
         """The endpoint cannot be used at all."""
-        self.endpoint = replace(self.endpoint, ready=False, problem=one_line(sentence))
+        self.waiting = False
+        self.endpoint = replace(
+            self.endpoint, ready=False, problem=one_line(sentence), waiting=False
+        )
 
     def choose_model(self, name: str) -> None:
         """Ask for another of the server's models from now on."""
         self.model = name
-        self.endpoint = replace(self.endpoint, model=one_line(name, 60))
+        note = self.endpoint.note
+        if self.prepared is not None and self.endpoint.embedded:
+            note = _engine_note(self.prepared, name)
+        self.endpoint = replace(self.endpoint, model=one_line(name, 60), note=note)
 
     # --- running --------------------------------------------------------------------------------
 
@@ -180,6 +191,7 @@ class Conductor:
         """Begin the first run; returns why it cannot, or an empty string."""
         preparing = self.prepared is None and not self.endpoint.problem
         self.waiting = preparing and bool(self.form.prompt.strip())
+        self.endpoint = replace(self.endpoint, waiting=self.waiting)
         problem = self.why_not()
         if problem:
             return problem
@@ -195,6 +207,7 @@ class Conductor:
     def _next(self) -> str:
         assert self.session is not None
         assert self.prepared is not None
+        self._asked = self.form
         try:
             request = self.build(self.prepared, self.model, self.form)
             self._run = self.session.start(
@@ -212,6 +225,7 @@ class Conductor:
     def stop(self) -> bool:
         """Stop the stream and the repeats to come; False where nothing runs."""
         self.waiting = False
+        self.endpoint = replace(self.endpoint, waiting=False)
         if self._run is None:
             return False
         self._stopping = True
@@ -227,8 +241,14 @@ class Conductor:
 
     @property
     def cached(self) -> bool:
-        """The run shown (the next one where there is none) keeps a KV cache."""
-        return self._stream.kv_cache if self._index else self.form.kv_cache
+        """The run under way (the next one where there is none) keeps a KV cache."""
+        asked = self._asked if self.running else None
+        return (asked or self.form).kv_cache
+
+    @property
+    def kept(self) -> bool:
+        """The run shown kept what it worked out."""
+        return self._asked is None or self._asked.kv_cache
 
     @property
     def stream(self) -> StreamState:
@@ -244,7 +264,7 @@ class Conductor:
             and not self.errors.last_ok
             and latest is not None
             and latest.verdict.cls == "network"
-            and not latest.model.startswith("demo-")
+            and not is_demo(latest.model)
         )
 
     # --- frames ---------------------------------------------------------------------------------
@@ -264,14 +284,16 @@ class Conductor:
             return Frame(self._stream, live, pieces, running=True)
         self._measured = moment
         snapshot = run.snapshot()
+        asked = self._asked or self.form
         self._stream = StreamState(
             snapshot=snapshot,
             series=tuple((sample.tokens, sample.tps) for sample in run.samples(SERIES_POINTS)),
-            max_tokens=self.form.max_tokens,
+            max_tokens=asked.max_tokens,
             run=self._index,
             repeats=self._repeats,
             median=self._stream.median,
-            kv_cache=self.form.kv_cache,
+            kv_cache=asked.kv_cache,
+            compared=self._effect.compared,
         )
         finished: tuple[RunFigures, ...] = ()
         if done:
@@ -301,8 +323,11 @@ class Conductor:
             return None
         self._results.append(figures)
         verdict = figures.verdict
+        if self.endpoint.embedded:
+            self._effect.add(figures, cached=self.kept)
         self._stream = replace(
             self._stream,
+            compared=self._effect.compared,
             outcome="" if verdict.cls == "ok" else verdict.subcode,
             failed=verdict.is_failure,
             median=self._median(),
@@ -391,7 +416,8 @@ class Conductor:
         """Count a request; ``failure`` is what would be kept of it if it is none that went well."""
         verdict, shown = failure.verdict, self.errors.shown
         counts = Counter(dict(self.errors.counts))
-        counts[verdict.cls] += 1
+        stopped = failure.figures is not None and failure.figures.stopped
+        counts["stopped" if stopped else verdict.cls] += 1
         failures = self.errors.failures
         if verdict.cls != "ok":
             same = bool(failures) and _same(failures[0], failure)
@@ -405,20 +431,27 @@ class Conductor:
         self.errors = replace(
             self.errors,
             failures=failures[:MAX_FAILURES],
-            counts=tuple(sorted(counts.items(), key=lambda item: item[0] != "ok")),
+            counts=tuple(sorted(counts.items(), key=lambda item: _ORDER.get(item[0], 2))),
             hints=tuple(unique.values()),
             last_ok=verdict.cls == "ok",
+            last_stopped=stopped,
             failed=self.errors.failed + (1 if verdict.is_failure else 0),
             shown=shown,
         )
         self._count_down()
 
 
-def _engine_note(prepared: PreparedLike) -> str:
+_ORDER = {"ok": 0, "stopped": 1}
+"""Of the counts; failures come behind, as they came."""
+
+
+def _engine_note(prepared: PreparedLike, model: str) -> str:
     """What the embedded model is: its size, and that a tiny one says nothing true."""
     geometry = prepared.engine_geometry
     if geometry is None:
         return ""
+    if is_demo(model):
+        return "an answer on demand, by no model"
     millions = geometry.n_params / 1e6
     size = f"{millions:,.1f}M" if millions < 10 else f"{millions:,.0f}M"
     if millions < 50:

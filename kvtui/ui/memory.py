@@ -14,7 +14,7 @@ from kvtui.memory import model as models
 from kvtui.memory.errors import PlanError
 from kvtui.memory.model import Model
 from kvtui.text import one_line
-from kvtui.ui.state import BarPart, MemoryState, Rung, VariantRow
+from kvtui.ui.state import BarPart, MemoryState, Rung, VariantRow, is_demo
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,15 +56,45 @@ class MemoryView:
         self.server_context: int | None = None
         self.matched = ""
         """How the endpoint's model was recognised; empty where it was not."""
+        self.known = False
+        """Who answers is known: its model is the one shown."""
         self.weights_dtype: str | None = None
         self.kv_dtype = "auto"
-        self.context: int | None = None
-        self.users = 1
+        self._contexts: dict[bool, int | None] = {}
+        self._users: dict[bool, int] = {}
+        """Both of the engine's own model (True) and of the catalogue's: neither is the other's."""
         self._still: MemoryState | None = None
         self._question: budget.Question | None = None
         self._budget_kv = 0
 
     # --- choices --------------------------------------------------------------------------------
+
+    @property
+    def context(self) -> int | None:
+        """Tokens reserved for each sequence of the model shown; None is its own figure."""
+        return self._contexts.get(self.shows_own)
+
+    @context.setter
+    def context(self, size: int | None) -> None:
+        for key in self._concerned:
+            self._contexts[key] = size
+        self._still = None
+
+    @property
+    def users(self) -> int:
+        """Sequences at once of the model shown."""
+        return self._users.get(self.shows_own, 1)
+
+    @users.setter
+    def users(self, count: int) -> None:
+        for key in self._concerned:
+            self._users[key] = count
+        self._still = None
+
+    @property
+    def _concerned(self) -> tuple[bool, ...]:
+        """What is asked for before it is known who answers holds for both."""
+        return (self.shows_own,) if self.known else (False, True)
 
     def choose_card(self, name: str) -> None:
         """Take a card by name.
@@ -125,9 +155,11 @@ class MemoryView:
     def introduce(self, prepared: PreparedLike) -> None:
         """Take over the model that answers: the engine's own geometry, or a catalogue match."""
         geometry = prepared.engine_geometry
+        self.known = True
         self.server_context = prepared.context
-        # The engine's first model: the one asked may be a failure on demand.
-        name = next(iter(prepared.models), prepared.model or "embedded")
+        # The engine's first model: the one asked may be a failure on demand, which has no memory.
+        names = (*prepared.models, prepared.model or "")
+        name = next((name for name in names if name and not is_demo(name)), "embedded model")
         self.set_own(None if geometry is None else own_model(geometry, name))
         if geometry is not None:
             return
@@ -181,15 +213,14 @@ class MemoryView:
         self._still = None
 
     def next_context(self) -> None:
-        """The next longer context of the ladder, then the shortest."""
+        """The next longer context that the model takes, then the shortest."""
         now = self._context()
-        self.context = next((size for size in CONTEXTS if size > now), CONTEXTS[0])
-        self._still = None
+        sizes = contexts_of(self.model.max_context)
+        self.context = next((size for size in sizes if size > now), sizes[0])
 
     def next_users(self) -> None:
         """The next larger number of sequences, then one."""
         self.users = next((count for count in USERS if count > self.users), USERS[0])
-        self._still = None
 
     @property
     def model(self) -> Model:
@@ -203,19 +234,20 @@ class MemoryView:
 
     # --- the state ------------------------------------------------------------------------------
 
-    def state(self, live_tokens: int = 0, *, cached: bool = True) -> MemoryState:
+    def state(self, live_tokens: int = 0, *, cached: bool = True, kept: bool = True) -> MemoryState:
         """What pane 2 draws for a stream that holds ``live_tokens`` (prompt and answer).
 
-        Without the cache (``cached`` False) the engine's own model keeps nothing at all.
+        Without the cache (``cached`` False) the engine's own model keeps nothing at all; of a run
+        that went without it (``kept`` False) nothing is left when it is on again.
         """
         still = self._still or self._answer()
         question = self._question
         if question is None:
             return still
         cache_off = self.shows_own and not cached
-        if cache_off:
+        if self.shows_own and not (cached and kept):
             live_tokens = 0
-        sequences = 1 if self.shows_own else self.users
+        sequences = self.users
         used = kv.kv_bytes(question.model, question.k, question.v, [live_tokens]) * sequences
         parts = tuple(
             replace(part, size=min(used, max(0, self._budget_kv)))
@@ -254,7 +286,7 @@ class MemoryView:
             k=self.kv_dtype,
             v=self.kv_dtype,
             context=self._context(),
-            concurrency=1 if self.shows_own else self.users,
+            concurrency=self.users,
             weights_dtype=None if self.shows_own else self.weights_dtype,
         )
         try:
@@ -307,8 +339,8 @@ class MemoryView:
             model_context=model.max_context,
             max_requests=told.max_concurrency,
             context=question.context,
-            variants=self._variants(question),
-            precisions=TABLE_PRECISIONS,
+            variants=self._variants(question, columns(told.k)),
+            precisions=columns(told.k),
             ladder=tuple(self._rung(question, size, label) for size, label in LADDER),
             formula=told.formula,
             notes=told.notes if question.engine == "vllm" else (),
@@ -325,15 +357,38 @@ class MemoryView:
             most=told.max_concurrency,
         )
 
-    def _variants(self, question: budget.Question) -> tuple[VariantRow, ...]:
+    def _variants(
+        self, question: budget.Question, names: tuple[str, ...]
+    ) -> tuple[VariantRow, ...]:
         rows = []
         for label, heads, variant in models.head_variants(question.model):
             sizes = tuple(
-                kv.bytes_per_sequence(variant, name, name, question.context)
-                for name in TABLE_PRECISIONS
+                kv.bytes_per_sequence(variant, name, name, question.context) for name in names
             )
             rows.append(VariantRow(label, heads, sizes, heads == question.model.kv_heads))
         return tuple(rows)
+
+
+def contexts_of(limit: int | None) -> tuple[int, ...]:
+    """The contexts that ``c`` offers: none beyond the model's own limit, and that one too."""
+    if limit is None:
+        return CONTEXTS
+    below = tuple(size for size in CONTEXTS if size < limit)
+    if limit > CONTEXTS[-1]:
+        return below
+    return (*(below or tuple(max(1, limit // part) for part in (8, 4, 2))), limit)
+
+
+def columns(used: precision.Precision) -> tuple[str, ...]:
+    """The table's precisions: the one in force always among them, the largest first, four in all.
+
+    bf16 stands in for fp16, which takes the same; any other for int8, which takes what fp8 takes.
+    """
+    if used.name in TABLE_PRECISIONS:
+        return TABLE_PRECISIONS
+    gone = "fp16" if used.name == "bf16" else "int8"
+    names = [used.name, *(name for name in TABLE_PRECISIONS if name != gone)]
+    return tuple(sorted(names, key=lambda name: -precision.parse(name).bits))
 
 
 def own_model(geometry: EngineGeometry, name: str) -> Model:

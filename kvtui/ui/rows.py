@@ -72,6 +72,14 @@ def clip(text: str, width: int) -> str:
     return set_cell_size(text, max(0, width - 1)) + MORE if width > 0 else ""
 
 
+def clip_middle(text: str, width: int) -> str:
+    """Cut a string to ``width`` cells in its middle: of a URL, host and path both matter."""
+    if cell_len(text) <= width:
+        return text
+    end = text[len(text) - max(0, width // 2) :]
+    return clip(text, width - cell_len(end)) + end if cell_len(end) < width else clip(text, width)
+
+
 def left(text: str, width: int) -> str:
     """``text`` in a field of exactly ``width`` cells, at its left."""
     return set_cell_size(clip(text, width), width)
@@ -156,6 +164,7 @@ def _break_at(text: str, width: int) -> tuple[int, int]:
     spans, _ = split_graphemes(text)
     used = 0
     soft = 0
+    slash = 0
     fit = 0
     previous_wide = False
     for start, end, size in spans:
@@ -165,6 +174,8 @@ def _break_at(text: str, width: int) -> tuple[int, int]:
             if used + size > width:
                 fit = start
                 break
+        elif text[start - 1 : start] == "/" and "//" not in text[start - 2 : start + 1]:
+            slash = start
         elif start and (size > 1 or previous_wide) and text[start] not in _NO_LINE_START:
             soft = start
         if used + size > width:
@@ -173,6 +184,8 @@ def _break_at(text: str, width: int) -> tuple[int, int]:
         used += size
         previous_wide = size > 1
         fit = end
+    if slash > soft and "://" in text[soft:slash]:  # a URL breaks at its slashes
+        return slash, slash
     if soft <= 0:
         cut = max(fit, spans[0][1])
         return cut, cut

@@ -47,10 +47,15 @@ class ServerWatch:
             target=self._begin, args=(endpoint,), name="kvtui-server", daemon=True
         ).start()
 
-    def wake(self, now: float) -> None:
-        """Something runs: look again, at most once a second. ``now`` is in seconds."""
+    def wake(self, now: float, *, soon: bool = False) -> None:
+        """Something runs, or (``soon``) has just ended: look again, at most once a second.
+
+        Args:
+            now: Seconds.
+            soon: Whenever the last call was; the poller itself keeps to once a second.
+        """
         poller = self._poller
-        if poller is not None and now - self._woken >= RUNNING_S:
+        if poller is not None and (soon or now - self._woken >= RUNNING_S):
             self._woken = now
             poller.wake()
 

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 RUNNING_PHASES = frozenset({"connecting", "sending", "prefill", "decode"})
 
 
+def is_demo(model: str) -> bool:
+    """The embedded engine answers this one as a provider would that fails so."""
+    return model.startswith("demo-")
+
+
 @dataclass(frozen=True, slots=True)
 class PromptForm:
     """What the next request asks for, as edited in place."""
@@ -40,6 +45,8 @@ class EndpointView:
     problem: str = ""
     """Why it cannot be used, one line."""
     models: tuple[str, ...] = ()
+    waiting: bool = False
+    """Run was asked for: it begins when the endpoint is ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,14 @@ class Median:
     decode_tps: float | None
     tps_low: float | None = None
     tps_high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CacheCompared:
+    """Decode rates with and without the KV cache, of two runs about as long."""
+
+    off_tps: float
+    on_tps: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +85,7 @@ class StreamState:
     outcome: str = ""
     """Subcode of the finished request's verdict, empty while it runs."""
     failed: bool = False
+    compared: CacheCompared | None = None
 
     @property
     def running(self) -> bool:
@@ -100,11 +116,13 @@ class ErrorsState:
     failures: tuple[Failure, ...] = ()
     """Newest first."""
     counts: tuple[tuple[str, int], ...] = ()
-    """Class -> requests, ``ok`` first."""
+    """Class -> requests, ``ok`` first, then ``stopped`` (by the user: neither ok nor failed)."""
     hints: tuple[Hint, ...] = ()
     """Of the latest request."""
     last_ok: bool = False
-    """The latest request went well: the failure shown is history."""
+    """The latest request did not fail: the failure shown is history."""
+    last_stopped: bool = False
+    """The user stopped the latest request."""
     demo: bool = False
     """The endpoint offers failures on demand (the embedded engine's ``demo-*`` models)."""
     failed: int = 0
@@ -177,6 +195,8 @@ class ServerKV:
     waiting: int | None = None
     source: str = ""
     """The metric or field, sanitised."""
+    stale: bool = False
+    """Said before the run ended that the pane shows."""
 
 
 @dataclass(frozen=True, slots=True)

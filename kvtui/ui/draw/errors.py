@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from kvtui.failure import Evidence
 from kvtui.text import one_line, sanitise
-from kvtui.ui.rows import BLANK, Row, Span, between, clip, crop, row, width_of, wrap
+from kvtui.ui.rows import BLANK, Row, Span, between, clip, clip_middle, crop, row, width_of, wrap
 from kvtui.ui.state import ErrorsState, Failure
 
 MORE_MARK = Span("more ▸ 3", "accent", "screen.zoom(3)")
@@ -12,6 +14,7 @@ MORE_MARK = Span("more ▸ 3", "accent", "screen.zoom(3)")
 # class -> glyph, word, badge role, text role
 BADGES: dict[str, tuple[str, str, str, str]] = {
     "ok": ("✓", "OK", "good", "good"),
+    "stopped": ("■", "STOPPED", "badge-warn", "warn"),
     "auth": ("▲", "AUTH", "badge-bad", "bad"),
     "network": ("↯", "NETWORK", "badge-bad", "bad"),
     "parameter": ("◆", "PARAMETER", "badge-bad", "bad"),
@@ -33,7 +36,10 @@ def errors_rows(state: ErrorsState, width: int, height: int) -> list[Row]:
         place = f"{state.shown + 1} of {len(state.failures)}"
         body.append(row(("‹ ", "accent"), (f"an older failure, {place}", "muted")))
     elif state.last_ok:
-        body.append(row(("✓ ", "good"), ("last request went well; before it:", "muted")))
+        glyph, role, how = (
+            ("■ ", "warn", "was stopped") if state.last_stopped else ("✓ ", "good", "went well")
+        )
+        body.append(row((glyph, role), (f"last request {how}; before it:", "muted")))
     body += _badge(latest, width)
     fixes = _fixes(latest, width)
     # What to do must be seen: a long sentence gives way to the first fixes.
@@ -114,8 +120,25 @@ def _badge(failure: Failure, width: int) -> list[Row]:
 def _fixes(failure: Failure, width: int) -> list[Row]:
     rows: list[Row] = []
     for number, fix in enumerate(failure.verdict.fixes, 1):
-        rows += _hanging(f"{number} ", "accent", sanitise(fix), "text", width)
+        rows += _hanging(f"{number} ", "accent", with_key(sanitise(fix)), "text", width)
     return rows
+
+
+_FLAGS = re.compile(r"--(max-tokens|temperature|prompt|system|model)(?![\w-])(?: \(now [^)]*\))?")
+
+
+def with_key(fix: str) -> str:
+    """The fix with the screen's key behind the first flag that the screen has a key for."""
+
+    def named(found: re.Match[str]) -> str:
+        key = "M" if found[1] == "model" else "e"
+        return (
+            f"{found[0].removesuffix(')')}; key {key})"
+            if "(" in found[0]
+            else (f"{found[0]} (key {key})")
+        )
+
+    return _FLAGS.sub(named, fix, count=1)
 
 
 def _hanging(mark: str, mark_role: str, text: str, role: str, width: int) -> list[Row]:
@@ -173,7 +196,13 @@ def _facts(failure: Failure, width: int, room: int) -> list[Row]:
     ]
     if len(whole) <= room:
         return whole
-    return [row((f"{name:<8}", "muted"), (clip(text, width - 8), "text")) for name, text in pairs]
+    return [
+        row(
+            (f"{name:<8}", "muted"),
+            ((clip_middle if name == "asked" else clip)(text, width - 8), "text"),
+        )
+        for name, text in pairs
+    ]
 
 
 def _history(state: ErrorsState, width: int) -> list[Row]:
@@ -234,16 +263,33 @@ def _keys(state: ErrorsState, width: int, rows: int) -> list[Row]:
 def _footer(state: ErrorsState, width: int, height: int) -> list[Row]:
     if not state.counts:
         return []
-    spans: list[Span] = []
-    for name, number in state.counts:
-        glyph, word, _, role = BADGES[name]
-        label = "" if name == "ok" and width < 34 else f"{_SHORT.get(name, word.lower())} "
-        spans += [Span(f"{glyph} ", role), Span(f"{label}{number}  ", "muted")]
-    room = width - len(MORE_MARK.text) - 1
-    lines = [crop(tuple(spans), room)]
+    lines = [_counts(state, width - len(MORE_MARK.text) - 1, wide=width >= 34)]
     if state.latest is not None and width >= 34:
         lines += _keys(state, width, 2 if height >= 16 else 1)
     return lines
+
+
+def _counts(state: ErrorsState, room: int, *, wide: bool) -> Row:
+    """Requests by class: with words, else with the word of the latest, else glyphs; never cut."""
+    latest = state.latest.verdict.cls if state.latest is not None else ""
+    names = {name for name, _ in state.counts}
+    line: Row = BLANK
+    for worded, gap in (
+        (names if wide else names - {"ok"}, "  "),
+        ({latest}, "  "),
+        (set(), "  "),
+        (set(), " "),
+    ):
+        spans: list[Span] = []
+        for name, number in state.counts:
+            glyph, word, _, role = BADGES[name]
+            label = f"{_SHORT.get(name, word.lower())} " if name in worded else ""
+            space = " " if gap == "  " else ""
+            spans += [Span(glyph + space, role), Span(f"{label}{number}", "muted"), Span(gap)]
+        line = tuple(spans[:-1])
+        if width_of(line) <= room:
+            return line
+    return crop(line, room)
 
 
 _SHORT = {

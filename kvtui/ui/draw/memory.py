@@ -111,6 +111,7 @@ def _ladder_says(state: MemoryState) -> bool:
 
 def _title(state: MemoryState, width: int) -> list[Row]:
     kv = f"KV {state.kv_dtype}"
+    times = f" × {state.users}" if state.users > 1 else ""
     if state.as_if:
         if width < WIDE:
             users = f" × {state.users}"
@@ -130,9 +131,10 @@ def _title(state: MemoryState, width: int) -> list[Row]:
             )
         ]
     detail = " · ".join(part for part in (kv, state.engine) if part)
-    weights = f" {state.weights}" if width >= WIDE else ""
-    name = clip(state.model, max(8, width - len(detail) - len(weights) - 1))
-    return [between(row((name, "strong"), (weights, "muted")), row((detail, "muted")), width)]
+    weights = f" {state.weights}" if state.weights and width >= WIDE else ""
+    name = clip(state.model, max(8, width - len(detail) - len(weights) - len(times) - 1))
+    start = row((name, "strong"), (weights, "muted"), (times, "strong"))
+    return [between(start, row((detail, "muted")), width)]
 
 
 def _bar(state: MemoryState, width: int) -> list[Row]:
@@ -231,8 +233,10 @@ def _server(server: ServerKV, width: int) -> list[Row]:
         tokens += f" / {total:,}"
     first = (size or share) if wide else (share or size)
     end = f"{tokens} tok" if tokens else ""
-    name = "server says " if wide else "server "
-    head = between(row((name, "muted"), (first, "strong")), row((end, "strong")), width)
+    name = "server said " if server.stale else "server says "
+    role = "muted" if server.stale else "strong"
+    head = row((name if wide else name.split()[0] + " ", "muted"), (first, role))
+    head = between(head, row((end, role)), width)
     source = clip(server.source if wide else "", width)
     room = width - cell_len(source) - 1
     return [head, between(row((source, "muted")), row((_work(server, room), "muted")), width)]
@@ -280,6 +284,10 @@ def _fits(state: MemoryState, width: int) -> list[Row]:
     )
     role = "strong" if state.max_requests else "bad"
     rows.append(between(row(("most at once", "muted")), row((most, role)), width))
+    if state.model_context is not None and state.context > state.model_context:
+        limit = f"model's limit {state.model_context:,}"
+        long = f"▲ {state.context:,}: {limit}"
+        rows.append(crop(row((long if len(long) <= width else f"▲ {limit}", "warn")), width))
     return rows
 
 
@@ -291,17 +299,14 @@ def _variants(state: MemoryState, width: int) -> list[Row]:
         else ((MIB, "MiB") if largest >= MIB // 10 else (KIB, "KiB"))
     )
     wide = width >= WIDE
-    # Where four columns have no room, int8 goes: it takes what fp8 takes.
-    shown = [at for at, name in enumerate(state.precisions) if wide or name != "int8"]
-    cell = max(6, min(8, (width - 13) // max(1, len(shown)))) if wide else 7
+    shown = _shown_columns(state, wide=wide)
+    cell = max(6, min(8, (width - 12) // max(1, len(shown)))) if wide else 7
     first = width - cell * len(shown)
     head = f"{name} at {state.context:,}" if wide else name
-    lines = [
-        row(
-            (left(head, first), "muted"),
-            *[(right(state.precisions[at], cell), "muted") for at in shown],
-        )
-    ]
+    if len(head) > first:
+        head = f"{name}, {state.context:,}"
+    names = [_column_head(state.precisions[at], state.kv_dtype, cell) for at in shown]
+    lines = [row((left(head, first), "muted"), *names)]
     for line in state.variants:
         heads = f" {line.kv_heads:>3}" if wide else ""
         label = f"{'▸' if line.own else ' '} {line.label}{heads}"
@@ -313,6 +318,29 @@ def _variants(state: MemoryState, width: int) -> list[Row]:
             )
         )
     return lines
+
+
+def _column_head(name: str, used: str, cell: int) -> Span:
+    """A precision's name; the one in force is marked."""
+    if name == used:
+        return Span(right("▸" + clip(name, cell - 1), cell), "accent")
+    return Span(right(clip(name, cell - 1), cell), "muted")
+
+
+def _shown_columns(state: MemoryState, *, wide: bool) -> list[int]:
+    """Where four columns have no room, int8 or fp8 goes, whichever is not in force."""
+    shown = list(range(len(state.precisions)))
+    if not wide and len(shown) > 3:
+        gone = next(
+            (
+                name
+                for name in ("int8", "fp8")
+                if name in state.precisions and name != state.kv_dtype
+            ),
+            "",
+        )
+        shown = [at for at in shown if state.precisions[at] != gone]
+    return shown
 
 
 def _figure(value: float) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kvtui.text import UNKNOWN, count, milliseconds, rate
 from kvtui.ui.draw.digits import HEIGHT, big
 from kvtui.ui.draw.spark import sparkline
@@ -38,7 +40,7 @@ def figures(state: StreamState, width: int, height: int) -> list[Row]:
             phase_bar(state, width),
             BLANK,
             *_grid(state, width, roomy=True),
-            BLANK,
+            _compared(state, width),
             spark_row(state, width),
             _rule_or_median(state, width),
         ]
@@ -73,8 +75,13 @@ def phase_bar(state: StreamState, width: int) -> Row:
         if time:
             spans.append(Span(" " + time, "muted" if index > current else "strong"))
     end = _end_mark(state, roomy)
-    while len(end) > 1 and width_of(tuple(spans)) + 1 + width_of(end) > width:
-        end = end[1:]  # which run it was gives way, how it ended stays
+    room = width - width_of(tuple(spans)) - 1
+    if width_of(end) > room and state.repeats > 1:  # which run it was gives way, no figure does
+        end = _end_mark(replace(state, repeats=1), roomy)
+    if width_of(end) > room:
+        end = _end_mark(replace(state, repeats=1), roomy=False)
+    if width_of(end) > room:
+        end = tuple(span._replace(text=span.text[:1]) for span in end)  # how it ended: its glyph
     return between(crop(tuple(spans), width), end, width)
 
 
@@ -134,7 +141,7 @@ def _end_mark(state: StreamState, roomy: bool) -> Row:
         return row(("■ stopped" if roomy else "■", "warn"))
     if phase == "failed":
         return row(("▲ failed" if roomy else "▲", "bad"))
-    return row((run if roomy else (f"{state.run}/{state.repeats}" if run else ""), "muted"))
+    return row((run if roomy else run.removeprefix("run "), "muted"))
 
 
 def _big_rate(state: StreamState, *, roomy: bool) -> tuple[str, str]:
@@ -249,9 +256,33 @@ def spark_row(state: StreamState, width: int) -> Row:
     return between(row((line, "used")), legend, width, gap=0)
 
 
+def _compared(state: StreamState, width: int) -> Row:
+    """``cache off 4.1 tok/s · on 55.2 tok/s (13×)``, once both were measured."""
+    both = state.compared
+    if both is None:
+        return BLANK
+    ratio = both.on_tps / both.off_tps
+    times = f"{ratio:.0f}×" if ratio >= 9.95 else f"{ratio:.1f}×"
+    unit = " tok/s" if width >= WIDE - 4 else ""
+    return crop(
+        row(
+            ("cache off ", "muted"),
+            (f"{rate(both.off_tps)}{unit}", "text"),
+            (" · on ", "muted"),
+            (f"{rate(both.on_tps)} tok/s", "strong"),
+            (f" ({times})", "muted"),
+        ),
+        width,
+    )
+
+
 def _rule_or_median(state: StreamState, width: int) -> Row:
     median = state.median
     if median is None:
+        compared = _compared(state, width - 4) if width < WIDE else BLANK
+        if compared:
+            start = row(("── ", "faint"), *compared, " ")
+            return (*start, Span("─" * (width - width_of(start)), "faint"))
         return (Span("─" * width, "faint"),)
     spread = (
         f" ({rate(median.tps_low)}…{rate(median.tps_high)})"

@@ -31,6 +31,8 @@ def welcome_rows(view: EndpointView, width: int) -> list[Row]:
             else "The endpoint is being asked which models it serves."
         )
         rows += [row((line, "muted")) for line in wrap(what, width)]
+        if view.waiting:
+            rows += [row((line, "accent")) for line in wrap("The run begins then.", width)]
         rows.append(BLANK)
     for key, text in (*_FIRST, *(_EMBEDDED if view.embedded else _REMOTE), *_LAST):
         for index, line in enumerate(wrap(text, width - 3)):

@@ -52,6 +52,9 @@ class MainActions:
             self.ask_models(run=True)
             return
         problem = self.conductor.start()
+        if self.conductor.waiting:  # said in its place, so that no notice outlives the waiting
+            self.show_endpoint()
+            return
         if problem:
             self.say(problem, "warning")
             return
@@ -59,14 +62,18 @@ class MainActions:
 
     def action_stop(self) -> None:
         """Stop the stream."""
-        if self.conductor is not None and self.conductor.stop():
+        if self.conductor is None:
+            return
+        if self.conductor.stop():
             self.tick()
+        else:
+            self.show_endpoint()  # a run that only waited is called off
 
     async def action_back(self) -> None:
         """Esc: the first that applies. Dialogs are screens of their own and close themselves."""
         if self.stream.editor is not None:
             self.stream.editor.submit(run=False)
-        elif self.conductor is not None and self.conductor.running:
+        elif self.conductor is not None and (self.conductor.running or self.conductor.waiting):
             self.action_stop()
         elif self.zoomed:
             self.action_zoom(self.zoomed)
@@ -189,9 +196,7 @@ class MainActions:
         self._answer(lambda memory: memory.next_context())
 
     def action_users(self) -> None:
-        """The next number of sequences; the engine's own single sequence becomes "as if"."""
-        if self.memory is not None and self.memory.shows_own:
-            self.memory.toggle_as_if()
+        """The next number of sequences, of the model shown."""
         self._answer(lambda memory: memory.next_users())
 
     def action_as_if(self) -> None:

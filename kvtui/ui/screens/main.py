@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.containers import Horizontal, Vertical
@@ -20,6 +21,7 @@ from kvtui.ui.messages import (
 )
 from kvtui.ui.screens.actions import MainActions
 from kvtui.ui.screens.failure_actions import FailureActions
+from kvtui.ui.state import MemoryState
 from kvtui.ui.widgets.bars import FooterBar, HeaderBar, TabsBar
 from kvtui.ui.widgets.lines import LinesWidget
 from kvtui.ui.widgets.panes import ErrorsPane, MemoryPane
@@ -36,6 +38,11 @@ if TYPE_CHECKING:
     from kvtui.ui.memory import MemoryView
     from kvtui.ui.server import ServerWatch
     from kvtui.ui.state import ServerKV
+
+
+LOOKS = 5
+LOOK_S = 1.1
+"""After a run: a server is asked at most once a second."""
 
 
 class MainScreen(MainActions, FailureActions, Screen[None]):
@@ -67,6 +74,8 @@ class MainScreen(MainActions, FailureActions, Screen[None]):
         self.server: ServerWatch | None = None
         """Asks the server about itself; None until the opening makes it, and in tests."""
         self.server_kv: ServerKV | None = None
+        self.endpoint_known = False
+        """Who answers is known, or that nobody does: the Memory pane has a model to show."""
         self._timer: Timer | None = None
         self.header = HeaderBar(id="header")
         self.tabs = TabsBar(id="tabs")
@@ -127,6 +136,8 @@ class MainScreen(MainActions, FailureActions, Screen[None]):
         if self.conductor.trouble:
             self.say(self.conductor.trouble, "error")
             self.conductor.trouble = ""
+        if frame.finished and not frame.running:
+            self._run_ended()
         if frame.finished and self.conductor.engine_lost:
             self._prepare_again()
 
@@ -142,8 +153,14 @@ class MainScreen(MainActions, FailureActions, Screen[None]):
     def show_memory(self) -> None:
         """Draw pane 2 from the choices and the live tokens."""
         if self.memory is not None:
-            cached = self.conductor is None or self.conductor.cached
-            state = self.memory.state(self.live_tokens, cached=cached)
+            conductor = self.conductor
+            state = self.memory.state(
+                self.live_tokens,
+                cached=conductor is None or conductor.cached,
+                kept=conductor is None or conductor.kept,
+            )
+            if not self.endpoint_known:  # no figure of a model that may not be the one
+                state = MemoryState(card=state.card, card_bytes=state.card_bytes)
             if self.server_kv is not None and (self.memory.own is None or self.memory.shows_own):
                 state = replace(state, server=self.server_kv)
             self.memory_pane.state = state
@@ -153,6 +170,24 @@ class MainScreen(MainActions, FailureActions, Screen[None]):
         if message.kv != self.server_kv:
             self.server_kv = message.kv
             self.show_memory()
+
+    def _run_ended(self) -> None:
+        """The server's figure is of before: look again soon, not at the next idle look."""
+        if self.server is not None and self.server_kv is not None:
+            self.server_kv = replace(self.server_kv, stale=True)
+        self.show_memory()
+        self.look_again(LOOKS)
+
+    def look_again(self, left: int) -> None:
+        """Ask the server anew, at most so many times, until it says that nothing runs."""
+        said = self.server_kv
+        idle = said is None or (not said.running and not said.stale)
+        busy = self.conductor is None or self.conductor.running
+        if self.server is None or busy or not left or (idle and left < LOOKS):
+            return
+        assert self.conductor is not None
+        self.server.wake(self.conductor.clock(), soon=True)
+        self.set_timer(LOOK_S, partial(self.look_again, left - 1))
 
     def on_unmount(self) -> None:
         """The server is asked no more."""
@@ -197,6 +232,7 @@ class MainScreen(MainActions, FailureActions, Screen[None]):
             return
         asked = self.conductor.waiting
         self.conductor.endpoint_ready(message.prepared)
+        self.endpoint_known = True
         self._introduce_model()
         self.server_kv = None  # another server's, until this one has been asked
         self.show_endpoint()
@@ -230,8 +266,11 @@ class MainScreen(MainActions, FailureActions, Screen[None]):
         """The endpoint cannot be used; the screen stays, the sentence is shown."""
         if self.conductor is not None:
             self.conductor.opening_failed(message.sentence)
+        self.endpoint_known = True
         self.show_endpoint()
-        self.say(message.sentence, "error")
+        self.show_memory()
+        if len(self.stream.text.history):  # else the sentence stands where the text would
+            self.say(message.sentence, "error")
 
     def _introduce_model(self) -> None:
         """Tell pane 2 which model answers, once both are known."""
@@ -247,6 +286,7 @@ class MainScreen(MainActions, FailureActions, Screen[None]):
         if self.conductor is not None and self.conductor.session is not None:
             self.conductor.prepare_again(run=run)
             self.show_endpoint()
+            self.show_memory()
             prepare(self, self.conductor.session)
 
     def _prepare_again(self) -> None:

@@ -49,7 +49,11 @@ class HeaderBar(LinesWidget):
         glyph, word, role = self._PHASES.get(self.phase, ("○", self.phase, "muted"))
         if self.phase == "idle" and not view.ready:
             glyph, word, role = (
-                ("▲", "not ready", "warn") if view.problem else ("◌", "starting", "muted")
+                ("▲", "not ready", "warn")
+                if view.problem
+                else ("◌", "run waits", "accent")
+                if view.waiting
+                else ("◌", "starting", "muted")
             )
         wide = width >= 100
         end = row((view.key, "muted"), "  ", (f"{glyph} ", role), (f"{word:<10}", role))

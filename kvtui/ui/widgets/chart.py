@@ -12,8 +12,10 @@ from textual.widget import Widget
 
 from kvtui.ui.roles import Palette
 from kvtui.ui.rows import row
+from kvtui.ui.ticks import tick_label, ticks
 
 REDRAW_S = 0.34
+X_NAME, Y_NAME = "tokens", " tok/s "
 
 
 class ChartView(Widget):
@@ -105,7 +107,15 @@ def draw_chart(values: Sequence[tuple[float, float]], width: int, height: int) -
     signal = figure.signal([x for x, _ in kept], [y for _, y in kept], marker="braille")
     signal.lines()
     figure.draw(signal)
-    figure.ruler("x").lim(0, max(x for x, _ in kept) or 1)
-    figure.ruler("y").lim(0, max(y for _, y in kept) * 1.1 or 1)
+    right, top = max(x for x, _ in kept) or 1, max(y for _, y in kept) * 1.1 or 1
+    room = 1 - (len(X_NAME) + 6) / width  # the axis's name takes the place of the last marks
+    for axis, end, most in (("x", right, width // 10), ("y", top, height // 3)):
+        marks = [mark for mark in ticks(end, most, least=1) if axis == "y" or mark <= room * end]
+        figure.ruler(axis).lim(0, end)
+        figure.ruler(axis).ticks(marks, [tick_label(mark, binary=False) for mark in marks])
     text = Text.from_ansi(figure.build().string().rstrip("\n"))
-    return [line.plain for line in text.split("\n")]
+    lines = [line.plain for line in text.split("\n")]
+    corner = lines[0].find("┌") + 1
+    lines[0] = f"{lines[0][:corner]}{Y_NAME}{lines[0][corner + len(Y_NAME) :]}"
+    lines[-1] = f"{lines[-1].ljust(width)[: width - len(X_NAME) - 1]}{X_NAME} "
+    return lines

@@ -9,6 +9,7 @@ from rich.text import Text
 from kvtui.text import GIB
 from kvtui.ui.planner.curve import Curve, said
 from kvtui.ui.rows import BLANK, Row, Span, crop, row
+from kvtui.ui.ticks import tick_label, ticks
 from kvtui.ui.widgets.panes import TitledLines
 
 if TYPE_CHECKING:
@@ -146,22 +147,3 @@ def _roles(line: Text) -> Row:
         else:
             spans.append(Span(char, role))
     return tuple(spans)
-
-
-def ticks(end: float, most: int, *, binary: bool = False, least: float = 0.001) -> list[float]:
-    """Round values from zero to `end`, about `most` of them, `least` apart or more."""
-    step = 1024.0 if binary and end >= 1024 else least
-    factors = (2.0,) if binary and end >= 1024 else (2.0, 2.5, 2.0)
-    at = 0
-    while end / step > most:
-        step *= factors[at % len(factors)]
-        at += 1
-    return [step * number for number in range(int(end / step) + 1)]
-
-
-def tick_label(value: float, *, binary: bool) -> str:
-    """4096 as 4k where the axis counts tokens; grouped digits elsewhere."""
-    if binary and value >= 1024 and value % 1024 == 0:
-        kilo = value / 1024
-        return f"{kilo / 1024:g}M" if kilo >= 1024 and kilo % 1024 == 0 else f"{kilo:,.0f}k"
-    return f"{value:,.10g}"

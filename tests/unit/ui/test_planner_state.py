@@ -26,7 +26,7 @@ from kvtui.ui.planner.curve import (
 from kvtui.ui.planner.form import FIELDS, Known, PlannerForm
 from kvtui.ui.planner.presets import PRESETS
 from kvtui.ui.rows import plain, width_of
-from kvtui.ui.widgets.planner_plot import tick_label, ticks
+from kvtui.ui.ticks import tick_label, ticks
 
 FORM = PlannerForm(card="RTX 4090")
 ENGINES = ("formula", "vllm", "llama.cpp", "sglang")
