@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.signals import hear_interrupts
 from tests.wire.scripted import Asked, error, models, scripted, sse
 from tests.wire.timing import TimingServer, timing_server
 
@@ -295,7 +296,7 @@ def test_ctrl_c_prints_what_there_is(server: TimingServer, tmp_path: Path) -> No
     command += ["--base-url", f"{server.url}/v1", "--model", "stall"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env=environment(tmp_path), stdin=subprocess.DEVNULL,
+        env=environment(tmp_path), stdin=subprocess.DEVNULL, preexec_fn=hear_interrupts,
     ) as process:  # fmt: skip
         server.log()
         deadline = time.monotonic() + 30

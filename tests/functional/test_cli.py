@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.signals import hear_interrupts
+
 
 def kvtui(
     *arguments: str, stdin: str | None = None, **environ: str
@@ -195,8 +197,7 @@ def test_two_interrupts_keep_what_was_measured(config: dict[str, str]) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell that runs this in its background has made children deaf to interrupts.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=hear_interrupts,
     )
     assert process.stderr is not None
     for line in process.stderr:

@@ -16,6 +16,7 @@ import pytest
 from fakeserver import FakeServer
 
 from kvtui.commands import status as command
+from tests.signals import hear_interrupts
 
 KEY = "tt-4f9A/b+c=D7e8G1h2J3k4L5m6"
 Page = Callable[[str], str]
@@ -126,6 +127,7 @@ def test_watch_prints_each_look_and_ends_with_130(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(tmp_path),
+        preexec_fn=hear_interrupts,
     )
     assert process.stdout is not None
     looks = [json.loads(process.stdout.readline()) for _ in range(2)]
