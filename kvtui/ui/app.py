@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
+from kvtui.ui.outlet import Outlet
 from kvtui.ui.screens.main import MainScreen
 from kvtui.ui.themes import DEFAULT_THEME, load_theme, shipped_names, suggest, theme_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+
+    from textual.filter import LineFilter
 
     from kvtui.ui.conductor import Conductor
 
@@ -48,12 +51,17 @@ class KvtuiApp(App[int]):
         self.conductor: Conductor | None = None
         self.main = MainScreen(fps=int(self.options.get("fps") or 30))
         self._opener = opener
+        self._outlet = Outlet()
         self._notices: list[str] = []
         self._first_theme()
 
     def get_css_variables(self) -> dict[str, str]:
         """The theme's variables; none while Textual sets up one that is not going to be used."""
         return super().get_css_variables() if self._themed else {}
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Textual's, and behind them what keeps controls from the terminal."""
+        return [*super().get_line_filters(), self._outlet]
 
     def get_default_screen(self) -> MainScreen:
         """The main screen is the first: no other is laid out before it."""

@@ -2,6 +2,9 @@
 
 A span names a *role* (``muted``, ``bad``, ``used``), never a colour: ``kvtui.ui.roles`` turns roles
 into styles of the theme in use. All widths are in terminal cells.
+
+Every text passes ``inert`` when it becomes a span or is cut to a width: what a server, a file or a
+variable holds is shown, never obeyed by the terminal.
 """
 
 from __future__ import annotations
@@ -11,16 +14,31 @@ from typing import NamedTuple, TypeAlias
 
 from rich.cells import cell_len, set_cell_size, split_graphemes
 
+from kvtui.text import sanitise
+
 UNKNOWN = "—"
 MORE = "…"
 
 
-class Span(NamedTuple):
-    """Text of one role; ``action`` makes it clickable (a Textual action such as ``screen.run``)."""
+def inert(text: str) -> str:
+    """``text`` on one line, with controls and bidi overrides as visible signs."""
+    return text if text.isprintable() else sanitise(text).replace("\n", " ")
 
+
+class _SpanFields(NamedTuple):
     text: str
     role: str = "text"
     action: str = ""
+
+
+class Span(_SpanFields):
+    """Text of one role; ``action`` makes it clickable (a Textual action such as ``screen.run``)."""
+
+    __slots__ = ()
+
+    def __new__(cls, text: str, role: str = "text", action: str = "") -> Span:
+        """Take the text as what can be shown."""
+        return super().__new__(cls, inert(text), role, action)
 
 
 Row: TypeAlias = tuple[Span, ...]
@@ -67,6 +85,7 @@ def crop(line: Row, width: int) -> Row:
 
 def clip(text: str, width: int) -> str:
     """Cut a string to ``width`` cells, ending with ``…`` where something was lost."""
+    text = inert(text)
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, max(0, width - 1)) + MORE if width > 0 else ""
@@ -137,7 +156,7 @@ def changed_cells(old: Row, new: Row, width: int) -> tuple[int, int] | None:
 def wrap(text: str, width: int) -> list[str]:
     """Wrap text at spaces to ``width`` cells; wide characters may break anywhere. Never empty."""
     lines: list[str] = []
-    for paragraph in text.split("\n"):
+    for paragraph in sanitise(text).split("\n"):
         done, rest = break_lines(paragraph, width)
         lines.extend(done)
         lines.append(rest)
