@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -140,3 +143,61 @@ def test_sigterm_leaves_as_q_does(terminal: Callable[..., Terminal]) -> None:
     os.kill(int(children.stdout.split()[0]), signal.SIGTERM)
     text = pane.wait(lambda text: "status 143" in text, seconds=15)
     assert "1 Stream" not in text  # the terminal is as it was
+
+
+TITLE = "\x1b]0;pwned\x07"
+
+
+class Hostile(BaseHTTPRequestHandler):
+    """A server each of whose texts would rename the terminal's window."""
+
+    def do_GET(self) -> None:
+        self._send(200, "application/json", json.dumps({"data": [{"id": f"m{TITLE}odel"}]}))
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if "fail" in asked["messages"][-1]["content"]:
+            error = {"error": {"message": f"no{TITLE}!", "type": TITLE, "code": f"c{TITLE}"}}
+            self._send(500, "application/json", json.dumps(error) + TITLE)
+            return
+        chunks = []
+        for delta, finish in (({"content": f"Hel{TITLE}lo"}, None), ({}, f"stop{TITLE}")):
+            choice = {"index": 0, "delta": delta, "finish_reason": finish}
+            chunks.append({"id": TITLE, "model": TITLE, "choices": [choice]})
+        body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
+        self._send(200, "text/event-stream", f"{body}data: [DONE]\n\n")
+
+    def _send(self, status: int, kind: str, text: str) -> None:
+        data = text.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def hostile() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hostile)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/v1"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize(("prompt", "shown"), [("hello", "Hel"), ("fail", "▲ failed")])
+def test_a_server_cannot_rename_the_window(
+    terminal: Callable[..., Terminal], hostile: str, prompt: str, shown: str
+) -> None:
+    pane = terminal(120, 40, "--base-url", hostile, "--prompt", prompt)
+    title = pane.tmux("display-message", "-p", "#{pane_title}")
+    pane.wait(lambda text: "○ ready" in text and "odel (" in text.replace("  ", " "))
+    pane.press("Enter")
+    text = pane.wait(lambda text: shown in text, seconds=20)
+    assert "pwned" in text  # it is shown, not obeyed
+    assert pane.tmux("display-message", "-p", "#{pane_title}") == title
+    pane.press("q")
+    pane.wait(lambda text: "status 0" in text, seconds=15)
