@@ -38,7 +38,7 @@ def refuse_wrong_names(options: Mapping[str, Any]) -> None:
                 raise
             except ValueError as error:
                 flag = "--" + key.replace("_", "-")
-                raise BadInput(f"{flag}: {str(error).rstrip('.')}.") from None
+                raise BadInput(f"{flag}: {_sentence(error)}") from None
 
 
 def refuse_wrong_default(key: str, value: object, own: Mapping[str, Any]) -> None:
@@ -59,7 +59,12 @@ def refuse_wrong_default(key: str, value: object, own: Mapping[str, Any]) -> Non
         elif key in checks:
             checks[key](str(value))
     except ValueError as error:
-        raise BadInput(f"Not written: {str(error).rstrip('.')}.") from None
+        raise BadInput(f"Not written: {_sentence(error)}") from None
+
+
+def _sentence(error: ValueError) -> str:
+    text = str(error)
+    return text if text.endswith((".", "?")) else text + "."
 
 
 def _card(name: str, own: list[Card] | None = None) -> None:

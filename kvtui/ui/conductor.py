@@ -90,6 +90,8 @@ class Conductor:
     _measured: float = -inf
     _asked: PromptForm | None = None
     """What the latest run was asked with; edits meanwhile are the next one's."""
+    _answering: str = ""
+    """The model of the latest run."""
     _effect: CacheEffect = field(default_factory=CacheEffect)
     trouble: str = ""
     """What went wrong in kvtui itself, once; the screen says it and empties it."""
@@ -207,7 +209,7 @@ class Conductor:
     def _next(self) -> str:
         assert self.session is not None
         assert self.prepared is not None
-        self._asked = self.form
+        self._asked, self._answering = self.form, self.model
         try:
             request = self.build(self.prepared, self.model, self.form)
             self._run = self.session.start(
@@ -247,8 +249,8 @@ class Conductor:
 
     @property
     def kept(self) -> bool:
-        """The run shown kept what it worked out."""
-        return self._asked is None or self._asked.kv_cache
+        """The run shown kept what it worked out: with the cache on, and by a model."""
+        return self._asked is None or (self._asked.kv_cache and not is_demo(self._answering))
 
     @property
     def stream(self) -> StreamState:
@@ -323,7 +325,7 @@ class Conductor:
             return None
         self._results.append(figures)
         verdict = figures.verdict
-        if self.endpoint.embedded:
+        if self.endpoint.embedded and not is_demo(self._answering):
             self._effect.add(figures, cached=self.kept)
         self._stream = replace(
             self._stream,

@@ -85,6 +85,7 @@ def open_all(app: KvtuiApp) -> None:
     )
     main.post_message(ConductorReady(app.conductor))
     view, wrong = load_memory(app.options, settings)
+    wrong += take_theme(app, settings)
     main.post_message(MemoryReady(view, [*problems, *wrong]))
     from kvtui.bench.session import Session
 
@@ -201,6 +202,24 @@ def load_memory(options: Mapping[str, Any], settings: Settings) -> tuple[MemoryV
     view.context = options.get("context") or defaults.context
     view.users = options.get("concurrency") or defaults.concurrency
     return view, problems
+
+
+def take_theme(app: KvtuiApp, settings: Settings) -> list[str]:
+    """Take the configuration's theme where no flag and no choice made on the screen says otherwise.
+
+    Returns:
+        A sentence where there is none of that name.
+    """
+    from kvtui.state import load_state
+    from kvtui.ui.themes import suggest
+
+    name = settings.defaults.theme
+    if not name or app.options.get("theme") or load_state().get("theme"):
+        return []
+    if name not in app.available_themes:
+        return [suggest(name, list(app.available_themes))]
+    app.call_later(setattr, app, "theme", name)
+    return []
 
 
 def remember(**changes: Any) -> str:

@@ -13,10 +13,12 @@ from fakes import EMBEDDED, REMOTE, Script, make_app
 from test_screen import AUTH, at, ready, shown, until
 
 from kvtui.commands.group import kvtui
+from kvtui.config import Defaults, Settings
 from kvtui.measure.figures import Snapshot
 from kvtui.ui.draw.errors import errors_rows, with_key
 from kvtui.ui.draw.stream import phase_bar
 from kvtui.ui.messages import OpeningFailed, ServerSaid
+from kvtui.ui.opening import load_memory, take_theme
 from kvtui.ui.rows import clip_middle, plain, wrap
 from kvtui.ui.screens.main import LOOKS
 from kvtui.ui.state import ErrorsState, Failure, ServerKV, StreamState
@@ -427,6 +429,7 @@ def test_a_wrong_name_is_refused_before_the_screen_opens(
     assert ran.exit_code == 2, ran.output
     assert said.casefold() in ran.stderr.replace("-json", "_json").casefold()
     assert flag in ran.stderr
+    assert "?." not in ran.stderr
     assert not opened
 
 
@@ -470,7 +473,27 @@ def test_config_set_refuses_a_name_that_nothing_has(
     assert not (tmp_path / "config.toml").exists()
 
 
+async def test_wrong_names_of_the_file_are_notices_on_the_screen() -> None:
+    wrong = Defaults(gpu="H999", arch="lama-9", kv_dtype="int5", theme="kvtui-drak")
+    settings = Settings(Path("config.toml"), wrong)
+    _, problems = load_memory({}, settings)
+    assert [word for word in ("H999", "lama-9", "int5") if word in " ".join(problems)] == [
+        "H999",
+        "lama-9",
+        "int5",
+    ]
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(pilot)
+        (problem,) = take_theme(app, settings)
+        assert "kvtui-dark" in problem
+        right = Settings(Path("config.toml"), Defaults(theme="kvtui-light"))
+        assert take_theme(app, right) == []
+        await until(pilot, lambda: app.theme == "kvtui-light")
+
+
 def test_a_fix_that_names_a_flag_names_the_key_too() -> None:
     assert with_key("Raise --max-tokens (now 512).") == "Raise --max-tokens (now 512; key e)."
     assert with_key("Give one with --model.") == "Give one with --model (key M)."
-    assert with_key("vLLM: --max-model-len 8192") == "vLLM: --max-model-len 8192"
+    for text in ("vLLM: --max-model-len 8192", "Set it: --max-tokens, or e on the screen."):
+        assert with_key(text) == text

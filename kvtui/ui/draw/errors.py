@@ -128,7 +128,7 @@ _FLAGS = re.compile(r"--(max-tokens|temperature|prompt|system|model)(?![\w-])(?:
 
 
 def with_key(fix: str) -> str:
-    """The fix with the screen's key behind the first flag that the screen has a key for."""
+    """The fix with the key behind the first flag that has one, unless the text names it itself."""
 
     def named(found: re.Match[str]) -> str:
         key = "M" if found[1] == "model" else "e"
@@ -138,7 +138,7 @@ def with_key(fix: str) -> str:
             else (f"{found[0]} (key {key})")
         )
 
-    return _FLAGS.sub(named, fix, count=1)
+    return fix if "on the screen" in fix else _FLAGS.sub(named, fix, count=1)
 
 
 def _hanging(mark: str, mark_role: str, text: str, role: str, width: int) -> list[Row]:
