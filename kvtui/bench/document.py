@@ -106,6 +106,7 @@ def evidence_object(verdict: Verdict, evidence: Evidence) -> dict[str, Any]:
         "phase": evidence.phase,
         "waiting_for": evidence.waiting_for,
         "waited_s": evidence.waited_s,
+        "capped": evidence.capped,
         "finish_reason": evidence.finish_reason,
         "done_seen": evidence.done_seen,
         "data_events": evidence.data_events,

@@ -70,6 +70,10 @@ class Evidence:
     waiting_for: WaitingFor | None = None
     """What was awaited when a watchdog fired or the connection broke."""
     waited_s: float | None = None
+    capped: bool = False
+    """It was ``--timeout``, the limit for the whole request, that ran out."""
+    quiet_s: float | None = None
+    """How long nothing that was awaited had come when a time limit ran out."""
     finish_reason: str | None = None
     done_seen: bool = False
     streamed: bool = True

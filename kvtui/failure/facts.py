@@ -251,6 +251,17 @@ def _waiting(case: Case) -> str | None:
     return names.get(case.evidence.waiting_for or "")
 
 
+_BYTES = re.compile(r"\bb(?:'([^']{1,200})'|\"([^\"]{1,200})\")")
+
+
+def _first_bytes(case: Case) -> str | None:
+    """The beginning of an answer that is no HTTP, as the parser quotes it."""
+    for link in reversed(case.evidence.exceptions):
+        if (match := _BYTES.search(link.text)) is not None:
+            return _text(match[1] or match[2], 60)
+    return None
+
+
 def _reasoning_tokens(case: Case) -> str | None:
     """Tokens that went into reasoning when nothing else came: all that were counted."""
     counts = (case.evidence.completion_tokens, case.evidence.reasoning_tokens)
@@ -274,6 +285,7 @@ FACTS: dict[str, Callable[[Case], str | None]] = {
     "completion_tokens": lambda case: _number(case.evidence.completion_tokens),
     "content_chars": lambda case: _number(case.evidence.content_chars),
     "context_length": lambda case: _number(case.evidence.context_length),
+    "first_bytes": _first_bytes,
     "finish_reason": lambda case: _text(case.evidence.finish_reason, 60),
     "host": _host,
     "hostname": lambda case: _text(case.host) or "the server",

@@ -16,6 +16,9 @@ from kvtui.failure.keyform import LOGIN_TOKEN
 
 Predicate = Callable[[Case, str], bool]
 
+_LIVELY_S = 2.0
+"""A stream whose last event is no older is not silent."""
+
 _IN_PROMPT = re.compile(
     r"(\d[\d,_]{0,11})(?: tokens)? (?:in|from|of) (?:the |your )?(?:messages?|prompt|input)"
 )
@@ -69,6 +72,12 @@ PREDICATES: dict[str, Predicate] = {
     "key_of_other": _other_owner,
     "partial": lambda case, _: case.evidence.content_chars + case.evidence.reasoning_chars > 0,
     "https": lambda case, _: (case.evidence.url or case.evidence.base_url).startswith("https:"),
+    "capped": lambda case, _: case.evidence.capped,
+    "lively": lambda case, _: (
+        case.evidence.capped
+        and case.evidence.waiting_for in ("data", "end")
+        and (case.evidence.quiet_s or 0.0) < _LIVELY_S
+    ),
     "in_stream": lambda case, _: case.evidence.sse_error is not None,
     "hidden_reasoning": lambda case, _: case.evidence.reasoning_chars == 0,
     "empty": lambda case, _: case.evidence.content_chars == 0,

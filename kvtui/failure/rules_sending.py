@@ -71,6 +71,7 @@ _BEFORE_HEADERS = {
     "refused": "network.connection_refused",
     "read_timeout": "network.read_timeout",
     "disconnected": "network.server_disconnected",
+    "not_http": "network.server_disconnected",
     "cut": "network.server_disconnected",
     "reset": "network.connection_reset",
 }

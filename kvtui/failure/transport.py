@@ -28,6 +28,7 @@ Kind: TypeAlias = Literal[
     "dns",
     "connect_timeout",
     "read_timeout",
+    "not_http",
     "disconnected",
     "refused",
     "reset",
@@ -101,6 +102,12 @@ _KINDS: tuple[tuple[Kind, str, str], ...] = (
         r"ReadTimeout|SocketTimeoutError|ServerTimeoutError|WriteTimeout|PoolTimeout"
         r"|TimeoutError|APITimeoutError|TimeoutException",
         r"timeout on reading|read timed out|request timed out|timed out",
+    ),
+    (
+        "not_http",
+        r"BadStatusLine|InvalidHeader|LineTooLong",
+        r"bad status line|invalid (?:character|header|content-length|http version)|expected http/"
+        r"|got more than \d+ bytes|bad http message|invalid http|in chunk size",
     ),
     (
         "disconnected",

@@ -88,6 +88,8 @@ def evidence_of(
         exceptions=chain,
         waiting_for=watch.waiting_for if watch.fired or cut else None,
         waited_s=watch.waited_s,
+        capped=watch.fired and watch.capped,
+        quiet_s=watch.quiet_s,
         finish_reason=decoder.finish_reason and redactor.text(decoder.finish_reason),
         done_seen=reader.done,
         streamed=not whole,
@@ -115,6 +117,8 @@ def evidence_of(
 
 
 def _timeout_fact(watch: Watchdog) -> ExceptionFact:
+    if watch.capped and watch.waiting_for != "connect":
+        return ExceptionFact("ReadTimeout", f"stopped after --timeout {watch.waited_s or 0:.3g} s")
     what = {
         "connect": "no connection",
         "headers": "no response headers",

@@ -20,7 +20,7 @@ from kvtui.stream.models import clean_base_url, find_base_url, wrong_path
 from kvtui.stream.proxy import Proxy, ProxySettingError, proxy_for
 from kvtui.stream.quirks import Quirks, after_refusal, recognise
 from kvtui.stream.request import Request
-from kvtui.stream.transport import BodyStream, Flight, current_flight
+from kvtui.stream.transport import ERROR_BODY_S, BodyStream, Flight, current_flight
 from kvtui.stream.watchdog import Watchdog
 
 _AFTER_FINISH_S = 5.0
@@ -173,6 +173,7 @@ class Exchange:
                 turns.end()
 
         flight.built = built
+        flight.failing = self._failing
         turns.begin()
         token = current_flight.set(flight)
         try:
@@ -233,6 +234,14 @@ class Exchange:
     def _sent(self, t: float) -> None:
         self._state.phase = "headers"
         self._sink([Sent(t)])
+
+    def _failing(self, status: int, headers: httpx2.Headers) -> None:
+        """An error is being answered: whatever becomes of its body, its status is known."""
+        assert self._watch is not None
+        self._state.phase = "stream"
+        self._state.status = status
+        self._state.headers = self._redactor.headers(headers)
+        self._watch.arm("end", 2 * ERROR_BODY_S)
 
     def _answer(self, response: httpx2.Response) -> None:
         """Status and headers are there."""

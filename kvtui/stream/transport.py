@@ -10,7 +10,7 @@ import asyncio
 import ssl
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from time import perf_counter
@@ -32,6 +32,9 @@ _PIECES = 48
 """Reads of a response that are taken one HTTP chunk at a time; this shows
 how the server framed it."""
 _MAX_ERROR_BODY = 1 << 20
+ERROR_BODY_S = 5.0
+ERROR_SILENCE_S = 2.0
+"""How long an error's body may take, and how long nothing of it may come: its status says more."""
 _DROPPED_HEADERS = frozenset({"host", "accept-encoding", "connection", "content-length"})
 
 
@@ -54,6 +57,8 @@ class Flight:
         self.connected = connected
         """Called with the time, the seconds it took, and whether the connection was reused."""
         self.sent = sent
+        self.failing: Callable[[int, httpx2.Headers], None] = _ignore
+        """Called with status and headers of an error, before its body is read."""
         self.built: Callable[[], None] = _ignore
         """Called when the SDK has built the request."""
         self.t_start = 0.0
@@ -78,9 +83,18 @@ class _Handler(ResponseHandler):
 
     def data_received(self, data: bytes) -> None:
         now = perf_counter()
-        super().data_received(data)
+        if not self.marks and (end := data.find(b"\r\n\r\n")) > 0:
+            # The headers alone first: they count also where what follows them is no HTTP.
+            super().data_received(data[: end + 4])
+            data = data[end + 4 :]
+        if data:
+            super().data_received(data)
         payload = self._payload
         self.marks.append((payload.total_bytes if payload is not None else 0, now))
+        error = self.exception()
+        if error and payload and not payload.is_eof() and payload.exception() is None:
+            # What came is no HTTP any more: whoever reads the body shall not wait for the rest.
+            payload.set_exception(error)
 
 
 class _Response(aiohttp.ClientResponse):
@@ -106,6 +120,7 @@ class BodyStream(httpx2.AsyncByteStream):
         self._given = 0
         self._pieces = 0
         self._rest = b""
+        self._broke: httpx2.HTTPError | None = None
         self.stamp = self._marks[0][1] if self._marks else perf_counter()
         """``perf_counter`` of the read that the last piece came from; at first the headers'."""
 
@@ -137,6 +152,27 @@ class BodyStream(httpx2.AsyncByteStream):
         return data
 
     async def _next(self) -> bytes:
+        if self._broke is not None:
+            raise self._broke
+        try:
+            return await self._take()
+        except httpx2.HTTPError as error:
+            unread = self._unread()
+            if not unread:
+                raise
+            self._broke = error
+            return unread
+
+    def _unread(self) -> bytes:
+        """What had come before the body broke off; aiohttp gives it to nobody then."""
+        buffer = getattr(self._content, "_buffer", None)
+        if not buffer:
+            return b""
+        data = b"".join(buffer)[getattr(self._content, "_buffer_offset", 0) :]
+        buffer.clear()
+        return data
+
+    async def _take(self) -> bytes:
         with _mapped():
             if self._pieces >= _PIECES:
                 return await self._content.readany()
@@ -151,6 +187,22 @@ class BodyStream(httpx2.AsyncByteStream):
         while (data := await self.read()) and size < _MAX_ERROR_BODY:
             size += len(data)
             yield data
+
+    async def error_body(self) -> bytes:
+        """What comes of the body of an error in good time; one that breaks off or hangs is cut."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + ERROR_BODY_S
+        pieces: list[bytes] = []
+        size = 0
+        with suppress(TimeoutError, httpx2.HTTPError, ValueError):
+            while size < _MAX_ERROR_BODY:
+                async with asyncio.timeout(min(ERROR_SILENCE_S, end - loop.time())):
+                    data = await self.read()
+                if not data:
+                    break
+                pieces.append(data)
+                size += len(data)
+        return b"".join(pieces)
 
     async def drain(self, seconds: float) -> None:
         """Wait briefly for the end after ``[DONE]``, so that the connection can be reused."""
@@ -219,14 +271,22 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
             )
         stream = BodyStream(response)
         await self._turns.take()
-        return httpx2.Response(
-            response.status,
-            headers=[
+        headers_in = httpx2.Headers(
+            [
                 (name, value)
                 for name, value in response.raw_headers
                 if name.lower() != b"content-encoding"  # aiohttp has decoded it
-            ],
-            stream=stream,
+            ]
+        )
+        content: httpx2.AsyncByteStream = stream
+        if response.status >= 400:
+            flight.failing(response.status, headers_in)
+            content = httpx2.ByteStream(await stream.error_body())
+            await stream.aclose()
+        return httpx2.Response(
+            response.status,
+            headers=headers_in,
+            stream=content,
             request=request,
             extensions={"body": stream, "reason_phrase": (response.reason or "").encode()},
         )

@@ -24,6 +24,10 @@ class Watchdog:
         self._cap = self._loop.call_at(self._started + total, self._fire, True) if total else None
         self.waiting_for: WaitingFor = "connect"
         self.fired = False
+        self.capped = False
+        """It was the limit for all of it that ran out."""
+        self.quiet_s: float | None = None
+        """How long nothing that was awaited had come when it fired."""
         self.waited_s: float | None = None
 
     def arm(self, waiting_for: WaitingFor, seconds: float) -> None:
@@ -56,7 +60,10 @@ class Watchdog:
             self._fire(False)
 
     def _fire(self, capped: bool) -> None:
+        now = self._loop.time()
         self.fired = True
-        self.waited_s = self._loop.time() - (self._started if capped else self._armed)
+        self.capped = capped
+        self.quiet_s = now - self._armed
+        self.waited_s = now - (self._started if capped else self._armed)
         self.close()
         self._task.cancel()

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +14,10 @@ import pytest
 from kvtui.bench.options import RunOptions
 from kvtui.bench.session import Session
 from kvtui.config import Endpoint, Settings, config_path
-from kvtui.stream.request import Request
+from kvtui.measure.figures import RunFigures
+from kvtui.stream import transport
+from kvtui.stream.request import Request, Timeouts
+from tests.wire.threaded import in_thread
 
 KEY = "sk-fixture-0123456789abcdefghij"
 NOWHERE = "http://127.0.0.1:1/v1"
@@ -71,3 +78,112 @@ def test_a_key_that_no_header_carries_is_still_the_keys_fault(session: Session) 
     endpoint = Endpoint(NOWHERE, "test", api_key="sk-\u4e2d" + KEY, key_from="TEST_KEY")
     figures = session.start(Request(endpoint, "m", "Hi"), keep_pieces=False).result(20)
     assert (figures.verdict.cls, figures.verdict.subcode) == ("auth", "key_malformed")
+
+
+# --- answers that break off, hang or are no HTTP --------------------------------------------------
+
+CHUNKED = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
+QUICK = Timeouts(connect=5, headers=5, first_token=5, idle=5)
+
+
+def token(text: str) -> bytes:
+    return b"data: " + json.dumps({"choices": [{"delta": {"content": text}}]}).encode() + b"\n\n"
+
+
+def chunked(data: bytes) -> bytes:
+    return f"{len(data):x}\r\n".encode() + data + b"\r\n"
+
+
+@contextlib.contextmanager
+def raw(
+    *writes: bytes, hold: bool = True, endless: bytes = b"", pause: float = 0.0
+) -> Iterator[str]:
+    """A server that answers anything with these bytes, then holds the line (or closes it)."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            await reader.readuntil(b"\r\n\r\n")
+            for data in writes:
+                writer.write(data)
+                await writer.drain()
+                await asyncio.sleep(pause)
+            while endless:
+                writer.write(endless)
+                await writer.drain()
+                await asyncio.sleep(0.005)
+            if hold:
+                await reader.read()
+        writer.close()
+
+    with in_thread(lambda: asyncio.start_server(serve, "127.0.0.1", 0)) as port:
+        yield f"http://127.0.0.1:{port}/v1"
+
+
+def asked(session: Session, url: str, timeouts: Timeouts = QUICK) -> RunFigures:
+    endpoint = Endpoint(url, "test", api_key=KEY, key_from="TEST_KEY")
+    request = Request(endpoint, "m", "Hi", timeouts=timeouts)
+    return session.start(request, keep_pieces=False).result(20)
+
+
+def outcome(figures: RunFigures) -> str:
+    return f"{figures.verdict.cls}.{figures.verdict.subcode}"
+
+
+def test_the_cap_on_a_lively_stream_is_not_called_silence(session: Session) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+    with raw(head, endless=token("w ")) as url:
+        figures = asked(session, url, replace(QUICK, total=0.3))
+    assert outcome(figures) == "network.read_timeout"
+    assert figures.evidence.capped
+    assert figures.verdict.message.startswith("Stopped after --timeout 0.3 s while tokens were")
+    assert not any("idle" in fix for fix in figures.verdict.fixes)
+    assert "--timeout," in figures.verdict.fixes[0]
+    assert figures.content.startswith("w w ")
+    assert figures.partial
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"), [("401 X", "auth.invalid_key"), ("500 X", "server.internal")]
+)
+@pytest.mark.parametrize("drips", [b"", b"x"])
+def test_an_error_whose_body_hangs_or_drips_keeps_its_status(
+    session: Session, monkeypatch: pytest.MonkeyPatch, status: str, expected: str, drips: bytes
+) -> None:
+    monkeypatch.setattr(transport, "ERROR_BODY_S", 0.2)
+    monkeypatch.setattr(transport, "ERROR_SILENCE_S", 0.1)
+    head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n\r\n".encode()
+    with raw(head, b'{"error":{"message":"it is bad"}}', endless=drips) as url:
+        figures = asked(session, url)
+    assert outcome(figures) == expected
+    assert figures.evidence.status == int(status[:3])
+    assert (figures.evidence.body or "").startswith('{"error":{"message":"it is bad"}}')
+
+
+def test_the_cap_in_the_body_of_an_error_keeps_its_status(session: Session) -> None:
+    with raw(b"HTTP/1.1 401 X\r\nContent-Length: 9\r\n\r\n") as url:
+        figures = asked(session, url, replace(QUICK, total=0.2))
+    assert outcome(figures) == "auth.invalid_key"
+
+
+@pytest.mark.parametrize("first", [b"SSH-2.0-OpenSSH_9.0\r\n", b"x\r\n", b"\x00\x1b[31m\r\n"])
+def test_what_is_no_http_is_called_so(session: Session, first: bytes) -> None:
+    with raw(first, hold=False) as url:
+        figures = asked(session, url)
+    assert outcome(figures) == "network.server_disconnected"
+    assert "is no HTTP" in figures.verdict.message
+    assert "\x1b" not in figures.verdict.message
+    if first.startswith(b"SSH"):
+        assert "SSH-2.0-OpenSSH_9.0" in figures.verdict.message
+    assert not any("https://" in fix for fix in figures.verdict.fixes)
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_broken_chunk_keeps_the_text_and_does_not_wait(session: Session, together: bool) -> None:
+    writes = [CHUNKED, chunked(token("hi ")), chunked(token("there")), b"zzz\r\nfoo"]
+    with raw(*([b"".join(writes)] if together else writes), pause=0.02) as url:
+        figures = asked(session, url, replace(QUICK, idle=19))
+    assert outcome(figures) == "network.stream_interrupted"
+    assert figures.content == "hi there"
+    assert "no valid HTTP" in figures.verdict.message
