@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from kvtui.stream.request import Request
 
 _TELL_S = 2.0
+_SAME_S = 1.0
 
 
 @click.command()
@@ -334,16 +336,25 @@ def _watch(runner: Runner, recorder: Recorder) -> Outcome:
 
 @contextmanager
 def _stopped_by_signals(runner: Runner) -> Iterator[None]:
-    """The first signal stops the run and keeps what is done; a second one is the usual end."""
+    """The first signal stops the run and keeps what is done; a later one is the usual end.
+
+    Within a second of the first it is the same one: what wraps a command (timeout, uv run) passes
+    on what the terminal has sent to the whole group already.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     before: dict[int, Any] = {}
 
+    first: list[float] = []
+
     def stop(number: int, _: object) -> None:
         runner.stop()
-        signal.signal(number, before[number])
+        first.append(monotonic())
+        if first[-1] - first[0] > _SAME_S:
+            signal.signal(number, before[number])
+            os.kill(os.getpid(), number)
 
     for number in (signal.SIGINT, signal.SIGTERM):
         before[number] = signal.getsignal(number)
@@ -351,8 +362,9 @@ def _stopped_by_signals(runner: Runner) -> Iterator[None]:
     try:
         yield
     finally:
+        # What is printed after a stop must not be cut off by the same signal, passed on late.
         for known, handler in before.items():
-            signal.signal(known, handler)
+            signal.signal(known, signal.SIG_IGN if first else handler)
 
 
 class _Teller:
