@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App
 
 from kvtui.ui.outlet import Outlet
+from kvtui.ui.paste import guard_pastes
 from kvtui.ui.screens.main import MainScreen
 from kvtui.ui.themes import DEFAULT_THEME, load_theme, shipped_names, suggest, theme_folder
 
@@ -47,6 +48,7 @@ class KvtuiApp(App[int]):
             opener: called after the first frame to open memory and session (tests give a fake).
         """
         super().__init__()
+        guard_pastes()
         self.options = dict(options or {})
         self.conductor: Conductor | None = None
         self.main = MainScreen(fps=int(self.options.get("fps") or 30))

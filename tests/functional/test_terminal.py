@@ -201,3 +201,21 @@ def test_a_server_cannot_rename_the_window(
     assert pane.tmux("display-message", "-p", "#{pane_title}") == title
     pane.press("q")
     pane.wait(lambda text: "status 0" in text, seconds=15)
+
+
+def test_a_megabyte_pasted_into_the_editor_leaves_the_screen_alive(
+    terminal: Callable[..., Terminal], tmp_path: Path
+) -> None:
+    pane = terminal(120, 40)
+    pane.wait(lambda text: "○ ready" in text)
+    pane.press("e")
+    pane.wait(lambda text: "esc keep" in text)
+    flood = tmp_path / "flood"
+    flood.write_text("\x1b[200~" + ("x\x1b[31m \u202e 漢字 " * 20 + "\n") * 2800 + "\x1b[201~")
+    pane.tmux("load-buffer", str(flood))
+    pane.tmux("paste-buffer", "-r")
+    pane.wait(lambda text: "--prompt-file" in text, seconds=20)
+    pane.press("Escape")
+    pane.wait(lambda text: "esc keep" not in text, seconds=10)
+    pane.press("q")
+    pane.wait(lambda text: "status 0" in text, seconds=15)

@@ -8,14 +8,20 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Label, Static, TextArea
 
+from kvtui.text import sanitise
 from kvtui.ui.form import FormError, parse_form
 from kvtui.ui.messages import FormSubmitted
+from kvtui.ui.paste import LONGEST
 
 if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
     from kvtui.ui.state import PromptForm
+
+
+SHOWN = 4096
+"""Characters of a prompt that is too long to edit which the editor shows."""
 
 
 class PromptArea(TextArea):
@@ -26,6 +32,31 @@ class PromptArea(TextArea):
     def action_newline(self) -> None:
         """Break the line."""
         self.insert("\n")
+
+    def action_paste(self) -> None:
+        """Take the clipboard's text."""
+        self._take(self.app.clipboard)
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self._take(event.text)
+
+    def _take(self, text: str) -> None:
+        """Insert as much as there is room for; say where the rest can come from."""
+        if self.read_only:
+            return
+        room = max(0, LONGEST - len(self.text) + len(self.selected_text))
+        taken = sanitise(text[: LONGEST + 1])
+        if len(taken) > room:
+            self.app.notify(
+                f"The editor holds {LONGEST:,} characters: the rest was not taken. "
+                "--prompt-file sends a longer prompt.",
+                severity="warning",
+                markup=False,
+                timeout=8,
+            )
+        self.move_cursor(self.replace(taken[:room], *self.selection).end_location)
 
     async def _on_key(self, event: events.Key) -> None:
         if event.key == "enter":
@@ -59,11 +90,18 @@ class PromptEditor(Vertical):
     def __init__(self, form: PromptForm) -> None:
         super().__init__()
         self._form = form
+        self._too_long = len(form.prompt) > LONGEST
 
     def compose(self) -> ComposeResult:
         """The fields."""
         form = self._form
-        area = PromptArea(form.prompt, id="field-prompt", tab_behavior="focus", compact=True)
+        area = PromptArea(
+            sanitise(form.prompt[:SHOWN]) + "…" if self._too_long else form.prompt,
+            id="field-prompt",
+            tab_behavior="focus",
+            compact=True,
+            read_only=self._too_long,
+        )
         yield Static("─" * 300, classes="rule", markup=False)
         yield area
         with Horizontal(classes="fields"):
@@ -113,7 +151,7 @@ class PromptEditor(Vertical):
         """
         return parse_form(
             self._form,
-            prompt=self.query_one(PromptArea).text,
+            prompt=self._form.prompt if self._too_long else self.query_one(PromptArea).text,
             system=self.query_one("#field-system", Input).value,
             max_tokens=self.query_one("#field-max", Input).value,
             temperature=self.query_one("#field-temperature", Input).value,
@@ -128,7 +166,12 @@ class PromptEditor(Vertical):
             note.update(f"▲ {error}")
             note.set_class(True, "wrong")
             return False
-        note.update("⏎ run · esc keep · ^j new line · tab next field")
+        note.update(
+            f"⏎ run · esc keep · {len(self._form.prompt):,} characters, sent whole, "
+            "are too many to edit here"
+            if self._too_long
+            else "⏎ run · esc keep · ^j new line · tab next field"
+        )
         note.set_class(False, "wrong")
         return True
 

@@ -1,0 +1,108 @@
+"""Pasting: text whatever it holds, as much as stays fluent, the rest refused in words."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from fakes import make_app
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_screen import at, ready
+from textual import events
+
+from kvtui.ui.paste import LONGEST, PasteParser
+from kvtui.ui.widgets.editor import PromptArea
+
+MIXED = ("x\x1b[31m \u202e 漢字 " * 20 + "\n") * 2800
+START, END = "\x1b[200~", "\x1b[201~"
+
+
+async def editor(pilot: Any) -> PromptArea:
+    await ready(pilot)
+    await pilot.press("e")
+    await pilot.pause()
+    return pilot.app.screen.query_one(PromptArea)  # type: ignore[no-any-return]
+
+
+def parsed(*parts: str) -> list[Any]:
+    parser = PasteParser()
+    return [event for part in parts for event in parser.feed(part)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [MIXED, "word " * 200_000, "漢" * 300_000, "\n" * 300_000, "👩\u200d👩" * 90_000],
+    ids=["mixed", "one line", "wide", "lines", "emoji"],
+)
+async def test_a_flood_is_cut_said_and_leaves_the_screen_fluent(text: str) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        area = await editor(pilot)
+        began = time.process_time()
+        for event in parsed(START + text + END):
+            area.post_message(event)
+        await pilot.pause()
+        await pilot.press("z")
+        assert time.process_time() - began < 3  # minutes, before
+        assert len(area.text) == LONGEST + 1
+        assert area.text.endswith("z")
+        assert not set(area.text) & set("\x1b\u202e")
+        assert any("--prompt-file" in note.message for note in app._notifications)
+        await pilot.press("ctrl+v")
+        assert len(area.text) == LONGEST + 1
+
+
+async def test_a_short_paste_goes_where_the_cursor_is() -> None:
+    app = make_app(prompt="ab")
+    async with app.run_test(size=(120, 40)) as pilot:
+        area = await editor(pilot)
+        area.move_cursor((0, 1))
+        area.post_message(events.Paste("1\r\n2"))
+        await pilot.pause()
+        assert area.text == "a1\n2b"
+        assert area.cursor_location == (1, 1)
+        assert not app._notifications
+
+
+async def test_a_preset_prompt_too_long_to_edit_is_sent_whole() -> None:
+    prompt = "漢字 " * 200_000
+    app = make_app(prompt=prompt)
+    async with app.run_test(size=(120, 40)) as pilot:
+        area = await editor(pilot)
+        assert area.read_only
+        assert len(area.text) < 5000
+        note = str(app.screen.query_one("#field-note").render())
+        assert "600,000 characters, sent whole" in note
+        area.post_message(events.Paste("more"))
+        await pilot.press("x", "enter")
+        await at(pilot, 0.5)
+        assert app.fake.session.started[0].request.prompt == prompt
+
+
+def test_an_escape_in_a_paste_is_no_key() -> None:
+    (event,) = parsed(START + "a\x1b[31mb\x1bc" + "\x1b" * 40 + "d" + END)
+    assert event.text == "a␛[31mb␛c" + "␛" * 40 + "d"
+
+
+def test_keys_before_and_after_a_paste_stay_keys() -> None:
+    events_ = parsed("q" + START + "text" + END + "r")
+    assert [getattr(e, "key", None) or e.text for e in events_] == ["q", "text", "r"]
+
+
+_pasted = st.text(st.sampled_from("ab\x1b[20~1\r\n漢"), max_size=40).filter(
+    lambda text: (text + END).find(END) == len(text)
+)
+
+
+@given(_pasted, st.lists(st.integers(0, 60), max_size=6))
+@settings(deadline=None)
+def test_wherever_the_reads_cut_the_paste_is_one_event(text: str, cuts: list[int]) -> None:
+    whole = "q" + START + text + END + "r"
+    edges = [0, *sorted(min(cut, len(whole)) for cut in cuts), len(whole)]
+    parts = [whole[a:b] for a, b in pairwise(edges) if a < b]
+    found = [getattr(e, "key", None) or e.text for e in parsed(*parts)]
+    shown = text.replace("\x1b", "␛")
+    assert found == ["q", shown, "r"]
