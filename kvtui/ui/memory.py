@@ -250,7 +250,7 @@ class MemoryView:
         sequences = self.users
         used = kv.kv_bytes(question.model, question.k, question.v, [live_tokens]) * sequences
         parts = tuple(
-            replace(part, size=min(used, max(0, self._budget_kv)))
+            replace(part, size=used)  # what the tokens take, also where there is no room for it
             if part.role == "used"
             else (
                 replace(part, size=max(0, self._budget_kv - used)) if part.role == "free" else part
