@@ -271,6 +271,7 @@ def _reasoning_tokens(case: Case) -> str | None:
 FACTS: dict[str, Callable[[Case], str | None]] = {
     "affordable": _afforded,
     "answered": _answered,
+    "answer_body": lambda case: _text(case.evidence.body, _QUOTED),
     "bad_event": lambda case: _text(case.evidence.bad_event, 60),
     "bad_events": lambda case: _number(case.evidence.bad_events or None),
     "base_url": lambda case: _text(case.evidence.base_url or case.evidence.url, 200),

@@ -78,6 +78,13 @@ PREDICATES: dict[str, Predicate] = {
         and case.evidence.waiting_for in ("data", "end")
         and (case.evidence.quiet_s or 0.0) < _LIVELY_S
     ),
+    "odd_status": lambda case, _: (
+        not 200 <= (case.evidence.status or 200) < 600 or case.evidence.status == 0
+    ),
+    "one_bad": lambda case, _: case.evidence.bad_events == 1,
+    "key_command": lambda case, _: (case.evidence.key.wanted_variable or "").startswith(
+        "api_key_command"
+    ),
     "in_stream": lambda case, _: case.evidence.sse_error is not None,
     "hidden_reasoning": lambda case, _: case.evidence.reasoning_chars == 0,
     "empty": lambda case, _: case.evidence.content_chars == 0,

@@ -175,9 +175,11 @@ _STATUS_ERRORS = frozenset(
 
 
 _NOISE = re.compile(
-    r"^\[SSL: [A-Z_]+\]\s*(?:certificate verify failed:\s*)?|\s*\(_ssl\.c:\d+\)", re.IGNORECASE
+    r"^\[SSL: [A-Z_]+\]\s*(?:certificate verify failed:\s*)?|\s*\(_ssl\.c:\d+\)"
+    r"|;? use sys\.set_int_max_str_digits\(\) to increase the limit",
+    re.IGNORECASE,
 )
-"""What OpenSSL puts around its sentence."""
+"""What OpenSSL and Python put around their sentences."""
 
 
 def network_links(chain: Sequence[ExceptionFact]) -> tuple[ExceptionFact, ...]:
@@ -203,7 +205,8 @@ def cause_text(chain: Sequence[ExceptionFact]) -> str:
         text = _NOISE.sub("", link.text).strip()
         if text:
             return text
-    return _name(chain[-1]) if chain else ""
+    links = network_links(chain)
+    return _name(links[-1]) if links else ""
 
 
 def _name(link: ExceptionFact) -> str:

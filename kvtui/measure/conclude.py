@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from kvtui.failure import Evidence, Hint, Verdict
+from kvtui.failure import Evidence, Hint, KeyFacts, Verdict
 from kvtui.measure.buffering import LATE_S, held_back
 from kvtui.measure.figures import FirstToken, RunFigures, TokenSource
 from kvtui.measure.mask import Mask
 from kvtui.measure.tally import Tally
+from kvtui.text import one_line
 
 FEW_SAMPLES = 256
 _WHOLE = frozenset({"buffered_transport", "single_chunk", "not_streamed"})
@@ -104,7 +105,14 @@ def conclude(
     if bursts and late >= LATE_S:
         timing.tpot = timing.tps = None
     hints = _hints(
-        tally, verdict, timing, source, tokens, hidden=hidden, late=late if bursts else 0.0
+        tally,
+        verdict,
+        timing,
+        source,
+        tokens,
+        hidden=hidden,
+        late=late if bursts else 0.0,
+        key=evidence.key,
     )
     first: FirstToken = "none"
     if tally.first_kind and verdict.subcode not in _WHOLE and ended.streamed:
@@ -233,6 +241,7 @@ def _hints(
     *,
     hidden: bool,
     late: float,
+    key: KeyFacts,
 ) -> tuple[Hint, ...]:
     hints = list(verdict.hints)
     if verdict.cls == "ok" and verdict.subcode != "complete":
@@ -258,28 +267,39 @@ def _hints(
             Hint(
                 "estimated_count",
                 f"The server counted no tokens; ~{tokens} is an estimate from"
-                f" {tally.chunks} chunks.",
+                f" {_some(tally.chunks, 'chunk')}.",
             )
         )
     if timing.tps is not None and tokens is not None and tokens < FEW_SAMPLES:
         hints.append(
             Hint(
                 "few_samples",
-                f"{tokens} tokens are few: below {FEW_SAMPLES} a decode rate is noisy.",
+                f"{_some(tokens, 'token')} are few: below {FEW_SAMPLES} a decode rate is noisy.",
             )
         )
     if tally.cached_prompt_tokens:
         hints.append(
             Hint(
                 "warm_prefix",
-                f"{tally.cached_prompt_tokens} prompt tokens came from the server's prefix cache:"
-                " this TTFT is warm.",
+                f"{_some(tally.cached_prompt_tokens, 'prompt token')} came from the server's"
+                " prefix cache: this TTFT is warm.",
+            )
+        )
+    if key.origin is None and key.wanted_variable and not verdict.is_failure:
+        hints.append(
+            Hint(
+                "key_not_found",
+                f"No key was sent: {one_line(key.wanted_variable, 80)} holds or gives none.",
             )
         )
     unique: dict[str, Hint] = {}
     for hint in hints:
         unique.setdefault(hint.subcode, hint)
     return tuple(unique.values())
+
+
+def _some(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _ms(seconds: float | None) -> float | None:

@@ -11,6 +11,7 @@ from kvtui.stream.request import Request
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DEEPEST = 100
+_MOST_BITS = 14_000
 
 
 class UnsendableError(ValueError):
@@ -98,6 +99,8 @@ def _faults(place: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
                 f"has half a surrogate pair (U+{ord(match[0]):04X}) at character"
                 f" {match.start() + 1}: it is no text that UTF-8 can carry",
             )
+    elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        yield place, "is a number of more than 4,300 digits"
     elif isinstance(value, float):
         if value != value:
             yield place, "is NaN, which JSON does not know"

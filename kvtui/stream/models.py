@@ -21,6 +21,7 @@ from kvtui.stream.transport import Flight, current_flight
 
 _PASTED = ("/chat/completions", "/completions", "/responses", "/models", "/embeddings")
 PROBE_SECONDS = 5.0
+_MOST_MODELS = 100_000
 _NAMES_A_MODEL = re.compile(r"(?<![/\w])(?:model|deployment|engine)")
 """Not in a path: ``Did you mean /v1/models?`` names no model."""
 
@@ -100,14 +101,14 @@ def parse_models(body: str, server: str | None = None) -> ModelList | None:
             entries = table.get("models")
     if not isinstance(entries, list):
         return None
-    ids: list[str] = []
+    ids: dict[str, None] = {}
     owners: list[str] = []
     contexts: dict[str, int] = {}
-    for entry in entries[:5000]:
+    for entry in entries[:_MOST_MODELS]:
         name = entry if isinstance(entry, str) else _name(entry)
         if not name or name in ids:
             continue
-        ids.append(name)
+        ids[name] = None
         if isinstance(entry, dict):
             if isinstance(owner := entry.get("owned_by"), str):
                 owners.append(owner)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+import msgspec
+
 from kvtui.stream.decode import Decoder
 from kvtui.stream.events import Event, KeepAlive
 from kvtui.stream.sse import LineSplitter
@@ -16,6 +18,14 @@ MAX_HEAD = 64 << 10
 """Bytes of a body that is no stream which the evidence keeps."""
 _MAX_PENDING = 4 << 20
 _SPACE = b" \t\r\n\xef\xbb\xbf"
+
+
+def _is_json(payload: bytes) -> bool:
+    try:
+        msgspec.json.decode(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
 
 
 class Reader:
@@ -123,6 +133,8 @@ class Reader:
     def _sse(self, lines: list[bytes], t: float, out: list[Event]) -> None:
         decode = self.decoder.decode
         for line in lines:
+            if self.done:
+                return  # what comes after [DONE] is no part of the answer
             if line[:6] == b"data: ":
                 payload = line[6:]
             elif line[:5] == b"data:":
@@ -158,6 +170,8 @@ class Reader:
         word = payload.strip()
         if word.upper() in (b"[DONE]", b"DONE"):
             self.done = True
+        elif word[:1] in b'["' and word and _is_json(word):
+            out.append(KeepAlive(t))  # JSON with nothing of an answer in it
         elif word[:1] in b'{["<' and word:
             self._pending = [payload]
             self._pending_size = len(payload)

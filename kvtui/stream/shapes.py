@@ -110,13 +110,19 @@ def usage_counts(usage: Mapping[str, Any]) -> Counts:
         _first_dict(usage, "prompt_tokens_details", "input_tokens_details"), "cached_tokens"
     )
     if cached is None:
-        cached = _first_count(
-            usage, "prompt_cache_hit_tokens", "cached_tokens", "cache_read_input_tokens"
-        )
+        cached = _first_count(usage, "prompt_cache_hit_tokens", "cached_tokens")
+    inside = cached is not None
+    if cached is None:  # counted beside the prompt, not as a part of it
+        cached = _first_count(usage, "cache_read_input_tokens")
     if prompt is not None and completion is not None and reasoning and total is not None:
         additive = prompt + completion + reasoning == total
         if additive and prompt + completion != total:
             completion += reasoning
+    # More cached than there was, more thought than was written: whoever counted so, miscounted.
+    if cached is not None and inside and prompt is not None and cached > prompt:
+        cached = None
+    if reasoning is not None and completion is not None and reasoning > completion:
+        reasoning = None
     return Counts(prompt, completion, reasoning, cached)
 
 
@@ -151,7 +157,7 @@ def count(value: Any) -> int | None:
     """A count of zero or more, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if value < 0 or value != value or value > 1e15:
+    if value < 0 or value != value or value > 1e15 or value % 1:
         return None
     return int(value)
 

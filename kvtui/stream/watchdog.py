@@ -64,6 +64,6 @@ class Watchdog:
         self.fired = True
         self.capped = capped
         self.quiet_s = now - self._armed
-        self.waited_s = now - (self._started if capped else self._armed)
+        self.waited_s = self._total if capped else self.quiet_s
         self.close()
         self._task.cancel()

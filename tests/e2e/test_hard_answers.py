@@ -187,3 +187,39 @@ def test_a_broken_chunk_keeps_the_text_and_does_not_wait(session: Session, toget
     assert outcome(figures) == "network.stream_interrupted"
     assert figures.content == "hi there"
     assert "no valid HTTP" in figures.verdict.message
+
+
+@pytest.mark.parametrize("body", [b'{"error":[]}', b"{}", b"null", b""])
+def test_an_error_without_words_was_made_and_refused(session: Session, body: bytes) -> None:
+    head = b"HTTP/1.1 400 X\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with raw(head + body) as url:
+        figures = asked(session, url)
+    assert outcome(figures) == "parameter.invalid_request"
+    assert "refused the request (400)" in figures.verdict.message
+    assert "BadRequestError" not in figures.verdict.message
+    assert (body.decode() or "does not say why") in figures.verdict.message
+
+
+def test_a_status_that_http_does_not_know(session: Session) -> None:
+    with raw(b"HTTP/1.1 777 X\r\nContent-Length: 0\r\n\r\n") as url:
+        figures = asked(session, url)
+    assert outcome(figures) == "server.internal"
+    assert "the status 777, which HTTP does not know" in figures.verdict.message
+
+
+@pytest.mark.parametrize("wanted", ["MY_KEY", "api_key_command of profile box"])
+@pytest.mark.parametrize("status", [200, 401])
+def test_a_key_that_was_not_found_is_said(session: Session, wanted: str, status: int) -> None:
+    head = b"HTTP/1.1 %d X\r\nConnection: close\r\n\r\n" % status
+    with raw(head, token("hi") + b"data: [DONE]\n\n", hold=False) as url:
+        endpoint = Endpoint(url, "test", key_wanted_from=wanted)
+        request = Request(endpoint, "m", "Hi", timeouts=QUICK)
+        figures = session.start(request, keep_pieces=False).result(20)
+    if status == 401:
+        assert outcome(figures) == "auth.key_missing"
+        assert wanted in figures.verdict.message
+        assert ("is not set" in figures.verdict.message) == (wanted == "MY_KEY")
+    else:
+        said = [hint.message for hint in figures.hints if hint.subcode == "key_not_found"]
+        assert len(said) == 1
+        assert wanted in said[0]

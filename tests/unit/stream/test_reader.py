@@ -10,7 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kvtui.stream.events import Delta, Event, Finish, KeepAlive, PromptProgress, Replaced, Usage
+from kvtui.stream.models import parse_models
 from kvtui.stream.reader import Reader
+from kvtui.stream.shapes import usage_counts
 from tests.wire.replay_server import ANSWERS, data, repeated
 
 STREAMS = [case for case in ANSWERS if "send" in case and len(json.dumps(case)) < 20_000]
@@ -169,3 +171,46 @@ def test_fixture_texts_are_what_the_reader_gives() -> None:
             continue
         _, events = read([body_of(case)])
         assert texts(events)["content"] == repeated(case["expect"].get("content", "")), case["name"]
+
+
+@pytest.mark.parametrize("odd", [b"null", b"[]", b"[1]", b'"s"', b"5", b"true", b"{}"])
+def test_json_that_is_no_chunk_is_no_bad_event(odd: bytes) -> None:
+    reader, events = read([chunk(content="a") + b"data: " + odd + b"\n\n" + chunk(content="b")])
+    assert texts(events)["content"] == "ab"
+    assert reader.bad_events == 0
+    assert not reader.bad_tail
+
+
+@pytest.mark.parametrize("split", [True, False])
+def test_nothing_after_done_is_read_into_the_answer(split: bool) -> None:
+    late = b'data: {"error": {"message": "late"}}\n\n'
+    pieces = [chunk(content="a"), b"data: [DONE]\n\n", chunk(content="b"), late]
+    reader, events = read(pieces if split else [b"".join(pieces)])
+    assert texts(events)["content"] == "a"
+    assert reader.decoder.error is None
+    assert reader.done
+
+
+@pytest.mark.parametrize(
+    ("usage", "counts"),
+    [
+        ({"prompt_tokens": 10, "prompt_tokens_details": {"cached_tokens": 11}}, (10, None, None)),
+        ({"prompt_tokens": 10, "prompt_tokens_details": {"cached_tokens": 10}}, (10, None, 10)),
+        ({"input_tokens": 10, "cache_read_input_tokens": 900}, (10, None, 900)),
+        ({"completion_tokens": 5, "reasoning_tokens": 6}, (None, None, None)),
+        ({"completion_tokens": 5, "reasoning_tokens": 5}, (None, 5, None)),
+        ({"prompt_tokens": -5, "prompt_tokens_details": {"cached_tokens": 2.5}}, (None,) * 3),
+    ],
+)
+def test_impossible_counts_are_not_believed(
+    usage: dict[str, object], counts: tuple[int | None, ...]
+) -> None:
+    found = usage_counts(usage)
+    assert (found.prompt, found.reasoning, found.cached) == counts
+
+
+def test_a_long_list_of_models_is_counted_whole() -> None:
+    body = json.dumps({"data": [{"id": f"model-{n}"} for n in range(10_000)]})
+    listed = parse_models(body)
+    assert listed is not None
+    assert len(listed.ids) == 10_000
