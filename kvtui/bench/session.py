@@ -67,6 +67,7 @@ class Session:
         self._broken: Exception | None = None
         self._clients: Clients | None = None
         self._child: EngineChild | None = None
+        self._starting = asyncio.Lock()
         self._lag = LagWatch(self._loop)
         self._runs: set[Run] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -258,14 +259,16 @@ class Session:
 
         named = endpoint.model
         demo = named is not None and named.startswith("demo-")
-        if self._child is None or not self._child.alive:
+        async with self._starting:  # whoever asks meanwhile takes the engine that this one starts
             try:
-                self._child = await asyncio.to_thread(
-                    EngineChild.start,
-                    None if demo else named,
-                    threads=self._options.threads,
-                    max_num_seqs=self._options.max_num_seqs,
-                )
+                if self._child is None or not self._child.alive:
+                    self._child = await asyncio.to_thread(
+                        EngineChild.start,
+                        None if demo else named,
+                        threads=self._options.threads,
+                        max_num_seqs=self._options.max_num_seqs,
+                    )
+                child = self._child
             except EngineStartError as error:
                 verdict = (
                     Verdict("parameter", "model_not_found", str(error), _MODEL_FIXES)
@@ -274,7 +277,6 @@ class Session:
                 )
                 evidence = Evidence(phase="settings", embedded=True, model=named or "")
                 return Prepared(endpoint, named, verdict=verdict, evidence=evidence)
-        child = self._child
         self._quirks[child.base_url] = Quirks(
             continuous_usage=True,
             contexts=MappingProxyType({child.model_id: child.geometry.context}),

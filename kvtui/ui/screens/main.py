@@ -295,6 +295,8 @@ class MainScreen(MainActions, FailureActions, Screen[None]):
 
         if self.conductor is not None and self.conductor.session is not None:
             self.say("The embedded engine is gone; it is being started again.", "warning")
+            self.conductor.prepare_again(run=False)  # a run asked for meanwhile waits for it
+            self.show_endpoint()
             prepare(self, self.conductor.session)
 
     # --- children -------------------------------------------------------------------------------
