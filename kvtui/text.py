@@ -205,6 +205,8 @@ def _width(span: tuple[int, int]) -> int:
 
 def _hide_value(match: re.Match[str]) -> str:
     """Keep the label (``Authorization:``), hide what follows it."""
+    if (match["value"] or match["token"] or "").startswith(REDACTED[:-1]):
+        return match[0]  # hidden already
     if match["label"]:
         return f"{match['label']}{REDACTED}"
     if match["bearer"]:

@@ -132,9 +132,9 @@ class Reader:
 
     def _sse(self, lines: list[bytes], t: float, out: list[Event]) -> None:
         decode = self.decoder.decode
+        if self.done:
+            return  # what comes after [DONE] is no part of the answer
         for line in lines:
-            if self.done:
-                return  # what comes after [DONE] is no part of the answer
             if line[:6] == b"data: ":
                 payload = line[6:]
             elif line[:5] == b"data:":
@@ -142,12 +142,15 @@ class Reader:
             else:
                 self._other_line(line, t, out)
                 continue
+            if not self._pending and decode(payload, t, out):
+                self._count(out)
+                continue
             if self._pending:
                 self._add_pending(payload, t, out)
-            elif decode(payload, t, out):
-                self._count(out)
             else:
                 self._undecodable(payload, t, out)
+            if self.done:
+                return
 
     def _count(self, out: list[Event]) -> None:
         if not (out and isinstance(out[-1], KeepAlive)):

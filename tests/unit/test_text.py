@@ -84,6 +84,11 @@ def test_any_long_run_of_a_key_is_hidden(before: str, after: str, at: int, size:
         assert run not in text.redact(before + run + after, KEY)
 
 
+def test_what_is_hidden_is_hidden_once() -> None:
+    said = text.redact(f"Authorization: Bearer {KEY} (x-api-key: {KEY})", KEY)
+    assert said == "Authorization: Bearer [redacted] (x-api-key: [redacted])"
+
+
 def test_a_short_run_of_a_key_stays() -> None:
     assert text.redact("model fine-tune-7b", "fine-lm-key-0123456789") == "model fine-tune-7b"
 
