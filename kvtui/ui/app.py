@@ -77,12 +77,12 @@ class KvtuiApp(App[int]):
         self.call_after_refresh(self._after_first_frame)
 
     def _obey_signals(self) -> None:
-        """SIGTERM and SIGHUP leave as ``q`` does: terminal restored, stream and child ended."""
+        """SIGTERM, SIGHUP, SIGQUIT leave as ``q`` does: terminal restored, stream, child ended."""
         import asyncio
         import signal
         from contextlib import suppress
 
-        for name in ("SIGTERM", "SIGHUP"):
+        for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):
             number = getattr(signal, name, None)
             if number is not None:
                 with suppress(NotImplementedError, ValueError, RuntimeError):  # Windows, a thread

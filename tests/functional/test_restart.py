@@ -41,6 +41,7 @@ async def test_a_run_during_the_restart_waits_for_it(monkeypatch: pytest.MonkeyP
         await at(pilot, 2)
         assert len(asked) == 1
         assert len(session.started) == 1  # nothing was sent to the process that is gone
+        assert main.conductor is not None
         assert main.conductor.waiting
         app.fake.arrive()
         await pilot.pause()

@@ -133,15 +133,16 @@ def test_resizing_and_a_terminal_too_small(terminal: Callable[..., Terminal]) ->
     pane.wait(lambda text: "status 0" in text, seconds=15)
 
 
-def test_sigterm_leaves_as_q_does(terminal: Callable[..., Terminal]) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_a_signal_leaves_as_q_does(terminal: Callable[..., Terminal], number: int) -> None:
     pane = terminal(80, 24)
     pane.wait(lambda text: "○ ready" in text)
     shell = pane.tmux("display-message", "-p", "#{pane_pid}").strip()
     children = subprocess.run(
         ["ps", "-o", "pid=", "--ppid", shell], capture_output=True, text=True, check=True
     )
-    os.kill(int(children.stdout.split()[0]), signal.SIGTERM)
-    text = pane.wait(lambda text: "status 143" in text, seconds=15)
+    os.kill(int(children.stdout.split()[0]), number)
+    text = pane.wait(lambda text: f"status {128 + number}" in text, seconds=15)
     assert "1 Stream" not in text  # the terminal is as it was
 
 
