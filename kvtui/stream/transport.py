@@ -179,7 +179,7 @@ class BodyStream(httpx2.AsyncByteStream):
             self._pieces += 1
             while True:
                 data, end_of_chunk = await self._content.readchunk()
-                if data or not end_of_chunk:
+                if data or not end_of_chunk or self._content.at_eof():
                     return data
 
     async def __aiter__(self) -> AsyncIterator[bytes]:

@@ -207,6 +207,14 @@ def test_a_status_that_http_does_not_know(session: Session) -> None:
     assert "the status 777, which HTTP does not know" in figures.verdict.message
 
 
+@pytest.mark.parametrize("status", [101, 204, 304])
+def test_a_status_without_a_body_that_has_one_ends(session: Session, status: int) -> None:
+    with raw(b"HTTP/1.1 %d X\r\nContent-Length: 5\r\n\r\nwords" % status) as url:
+        figures = asked(session, url)
+    assert figures.verdict.is_failure
+    assert figures.evidence.status == status
+
+
 @pytest.mark.parametrize("wanted", ["MY_KEY", "api_key_command of profile box"])
 @pytest.mark.parametrize("status", [200, 401])
 def test_a_key_that_was_not_found_is_said(session: Session, wanted: str, status: int) -> None:
