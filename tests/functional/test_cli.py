@@ -132,7 +132,7 @@ def test_files_are_bounded_and_deep_ones_are_named(tmp_path: Path, config: dict[
     deep.write_text("[" * 100_000, encoding="utf-8")
     ran = kvtui("run", "--messages", str(deep), **config)
     assert (ran.returncode, "nested too deeply" in ran.stderr) == (2, True)
-    ran = kvtui("run", "--extra-body", '{"a":' * 2_000 + "1" + "}" * 2_000, **config)
+    ran = kvtui("run", "--extra-body", '{"a":' * 15_000 + "1" + "}" * 15_000, **config)
     assert (ran.returncode, "nested too deeply" in ran.stderr) == (2, True)
     ran = kvtui("run", "--prompt", "a", "--prompt-file", str(deep), **config)
     assert "--prompt and --prompt-file both" in ran.stderr
