@@ -14,9 +14,8 @@ import click
 
 from kvtui.commands.errors import BadInput
 from kvtui.commands.options import json_fault
+from kvtui.commands.screen import PROMPT_LIMIT
 
-PROMPT_LIMIT = 1 << 20
-"""Bytes of a prompt that are read from a pipe or a file."""
 DEFAULT_PROMPT = "Explain what a KV cache is."
 _PIPE_WAIT_S = 3.0
 _FLAGS = {"prompt": "--prompt", "prompt_file": "--prompt-file", "messages_file": "--messages"}
