@@ -1,18 +1,15 @@
-"""Runs requests and turns them into frozen states. No widget, and no clock but the one given.
+"""Runs requests and turns them into frames. No widget, and no clock but the one given.
 
 ``frame`` is called by the screen's one timer; all else happens on a key.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from math import ceil, inf
-from statistics import median
+from math import inf
 from time import perf_counter
 
 from kvtui.bench.curl import Sent
@@ -21,50 +18,20 @@ from kvtui.measure.figures import RunFigures, Snapshot
 from kvtui.stream.request import Request
 from kvtui.text import one_line, redact, sanitise
 from kvtui.ui.cache_effect import CacheEffect
+from kvtui.ui.endpoint_view import asked_for_models, endpoint_view, engine_note
+from kvtui.ui.failure_log import FailureLog
+from kvtui.ui.frame import Frame
 from kvtui.ui.ports import PreparedLike, RunLike, SessionLike
-from kvtui.ui.state import (
-    EndpointView,
-    ErrorsState,
-    Failure,
-    Median,
-    PromptForm,
-    StreamState,
-    is_demo,
-)
+from kvtui.ui.repeats import median_of
+from kvtui.ui.state import EndpointView, ErrorsState, Failure, PromptForm, StreamState, is_demo
 
 SERIES_POINTS = 240
 FIGURES_S = 0.095
 """Figures change ten times a second, text with every frame: an eye reads no faster."""
-MAX_FAILURES = 100
-LONGEST_WAIT_S = 3600.0
-"""Longer waits are said, not counted down."""
-DEMO_MODELS = tuple(
-    f"demo-{name}"
-    for name in ("auth", "network", "parameter", "filter", "ratelimit", "server", "truncated")
-)
-"""The embedded engine answers these as a provider would that fails so."""
 RESULT_S = 5.0
 """A run that is done has its figures at once; this only bounds a mistake."""
 
 RequestBuilder = Callable[[PreparedLike, str, PromptForm], Request]
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Everything that one frame shows."""
-
-    stream: StreamState
-    live_tokens: int
-    pieces: tuple[tuple[str, str, bool], ...] = ()
-    """Kind, sanitised text, and whether it replaces all text of the run so far."""
-    began: int = 0
-    """A run began in this frame: its number in the repeat, from 1; else 0."""
-    finished: tuple[RunFigures, ...] = ()
-    running: bool = False
-    counting: bool = False
-    """A wait that the server asked for is being counted down."""
-    notes: tuple[str, ...] = ()
-    """What was changed on the way to the server, each said once."""
 
 
 @dataclass
@@ -78,7 +45,7 @@ class Conductor:
     session: SessionLike | None = None
     prepared: PreparedLike | None = None
     model: str = ""
-    errors: ErrorsState = field(default_factory=ErrorsState)
+    failures: FailureLog = field(init=False)
     endpoint: EndpointView = field(default_factory=EndpointView)
     _run: RunLike | None = None
     _index: int = 0
@@ -95,50 +62,35 @@ class Conductor:
     _effect: CacheEffect = field(default_factory=CacheEffect)
     trouble: str = ""
     """What went wrong in kvtui itself, once; the screen says it and empties it."""
-    _last: tuple[Sent, Evidence | None] | None = None
-    _retry_at: float | None = None
     _notes: list[str] = field(default_factory=list)
     _said: set[str] = field(default_factory=set)
     waiting: bool = False
     """Run was asked for before the endpoint was ready: it begins when it is."""
+
+    def __post_init__(self) -> None:
+        self.failures = FailureLog(self.now, self.clock)
+
+    @property
+    def errors(self) -> ErrorsState:
+        """What the Errors pane draws."""
+        return self.failures.state
 
     # --- the endpoint ---------------------------------------------------------------------------
 
     def endpoint_ready(self, prepared: PreparedLike) -> None:
         """Take over what the preparation found."""
         self.prepared = prepared
-        endpoint = prepared.endpoint
         self.model = prepared.model or ""
         verdict = prepared.verdict
-        usable = verdict is None or not verdict.is_failure
-        if endpoint.embedded:
-            label, key = "embedded", "no key needed"
-        else:
-            shown = redact(endpoint.base_url, endpoint.api_key)
-            label = one_line(shown.split("://", 1)[-1], 60)
-            key = f"key from {endpoint.key_from}" if endpoint.key_from else "no key sent"
-            if endpoint.key_wanted_from:
-                key = f"no key in {one_line(endpoint.key_wanted_from, 40)}"
-        self.endpoint = EndpointView(
-            label=label,
-            model=one_line(self.model, 60),
-            key=key,
-            embedded=endpoint.embedded,
-            note=_engine_note(prepared, self.model)
-            or one_line(redact(" · ".join(prepared.notes), endpoint.api_key), 120),
-            ready=usable,
-            problem="" if usable or verdict is None else one_line(verdict.message),
-            models=(*prepared.models, *(DEMO_MODELS if endpoint.embedded else ())),
-        )
-        self.errors = replace(self.errors, demo=endpoint.embedded)
-        if self.unprepared and usable and not self.endpoint.note:
+        self.endpoint = endpoint_view(prepared, self.model)
+        self.failures.demo(prepared.endpoint.embedded)
+        if self.unprepared and self.endpoint.ready and not self.endpoint.note:
             self.endpoint = replace(self.endpoint, note="⏎ asks it for its models")
         if self.unprepared:
             self.waiting = False  # asked once, not again and again
         if verdict is not None and verdict.is_failure:
-            self._record(
-                Failure("", verdict, prepared.evidence, self.model, sent=_listed(prepared))
-            )
+            sent = asked_for_models(prepared)
+            self.failures.record(Failure("", verdict, prepared.evidence, self.model, sent=sent))
 
     @property
     def unprepared(self) -> bool:
@@ -149,8 +101,7 @@ class Conductor:
 
     def prepare_again(self, *, run: bool) -> None:
         """The server is being asked for its models; with ``run`` one begins when it answers."""
-        self._retry_at = None
-        self.errors = replace(self.errors, wait_s=None)
+        self.failures.forget_wait()
         self.prepared = None
         self.endpoint = replace(self.endpoint, problem="", waiting=run)
         self.waiting = run
@@ -167,7 +118,7 @@ class Conductor:
         self.model = name
         note = self.endpoint.note
         if self.prepared is not None and self.endpoint.embedded:
-            note = _engine_note(self.prepared, name)
+            note = engine_note(self.prepared, name)
         self.endpoint = replace(self.endpoint, model=one_line(name, 60), note=note)
 
     # --- running --------------------------------------------------------------------------------
@@ -198,8 +149,7 @@ class Conductor:
         if problem:
             return problem
         self._results.clear()
-        self._retry_at = None  # pressed at once: the wait is not kept
-        self.errors = replace(self.errors, wait_s=None)
+        self.failures.forget_wait()
         self._index = 0
         self._repeats = self.form.repeats
         self._stopping = False
@@ -276,7 +226,7 @@ class Conductor:
         run = self._run
         if run is None:
             live = self._live(self._stream.snapshot)
-            return Frame(self._stream, live, counting=self._count_down())
+            return Frame(self._stream, live, counting=self.failures.count_down())
         done = run.done.is_set()  # before draining: what comes later is the next frame's
         pieces = tuple((piece.kind, sanitise(piece.text), piece.replaces) for piece in run.drain())
         began, self._began = self._began, 0
@@ -309,7 +259,7 @@ class Conductor:
             began,
             finished,
             self._run is not None,
-            self._count_down(),
+            self.failures.count_down(),
             notes,
         )
 
@@ -332,18 +282,18 @@ class Conductor:
             compared=self._effect.compared,
             outcome="" if verdict.cls == "ok" else verdict.subcode,
             failed=verdict.is_failure,
-            median=self._median(),
+            median=median_of(self._results) if self._repeats > 1 else None,
         )
         key = self.prepared.endpoint.api_key if self.prepared is not None else None
         notes = [redact(note, key) for note in run.notes]
         hints = (*figures.hints, *(Hint("note", note) for note in notes))
-        self._last = (run.sent(), figures.evidence)
+        self.failures.last = (run.sent(), figures.evidence)
         self._notes += [note for note in notes if note not in self._said]
         self._said.update(notes)
         failure = Failure(
             "", verdict, figures.evidence, self.model, figures=figures, sent=run.sent()
         )
-        self._record(failure, hints)
+        self.failures.record(failure, hints)
         self._run = None
         if self._index < self._repeats and not self._stopping and not verdict.is_failure:
             self._next()
@@ -354,132 +304,10 @@ class Conductor:
         """Tokens that the sequence holds in the cache: prompt and answer."""
         return (snapshot.prompt_tokens or 0) + (snapshot.tokens or 0)
 
-    def _median(self) -> Median | None:
-        """Over the complete, cold runs; only of a repeat."""
-        if self._repeats < 2:
-            return None
-        runs = [run for run in self._results if not run.partial and not run.cached_prompt_tokens]
-        if not runs:
-            return None
-        rates = [run.decode_tps for run in runs if run.decode_tps is not None]
-        return Median(
-            n=len(runs),
-            ttft_ms=_median([run.ttft_ms for run in runs]),
-            tpot_ms=_median([run.tpot_ms for run in runs]),
-            decode_tps=_median(rates),
-            tps_low=min(rates, default=None),
-            tps_high=max(rates, default=None),
-        )
-
-    # --- errors ---------------------------------------------------------------------------------
-
-    def look(self, step: int) -> bool:
-        """Show an older failure (1) or a newer one (-1); False where there is none."""
-        shown = self.errors.shown + step
-        if not 0 <= shown < len(self.errors.failures):
-            return False
-        self.errors = replace(self.errors, shown=shown)
-        return True
-
     def asked(self) -> tuple[Sent, Evidence | None] | None:
         """The request of the failure shown, else the latest one, else the one that Enter sends."""
-        errors = self.errors
-        failure = errors.selected
-        if (
-            failure is not None
-            and failure.sent is not None
-            and (errors.shown or not errors.last_ok)
-        ):
-            return failure.sent, failure.evidence
-        if self._last is not None:
-            return self._last
-        if self.prepared is None:
-            return None
+        asked = self.failures.asked()
+        if asked is not None or self.prepared is None:
+            return asked
         request = self.build(self.prepared, self.model, self.form)
         return Sent(request.endpoint, request.endpoint.base_url, request), None
-
-    def _count_down(self) -> bool:
-        """Whole seconds until the server's wait is over; True while there are some."""
-        if self._retry_at is None:
-            return False
-        left = max(0, ceil(self._retry_at - self.clock()))
-        if left != self.errors.wait_s:
-            self.errors = replace(self.errors, wait_s=left)
-        if not left:
-            self._retry_at = None
-        return left > 0
-
-    @property
-    def counting(self) -> bool:
-        """A wait that the server asked for is not over."""
-        return self._retry_at is not None
-
-    def _record(self, failure: Failure, hints: tuple[Hint, ...] = ()) -> None:
-        """Count a request; ``failure`` is what would be kept of it if it is none that went well."""
-        verdict, shown = failure.verdict, self.errors.shown
-        counts = Counter(dict(self.errors.counts))
-        stopped = failure.figures is not None and failure.figures.stopped
-        counts["stopped" if stopped else verdict.cls] += 1
-        failures = self.errors.failures
-        if verdict.cls != "ok":
-            same = bool(failures) and _same(failures[0], failure)
-            times = failures[0].times + 1 if same else 1
-            kept = replace(failure, at=self.now().strftime("%H:%M:%S"), times=times)
-            failures = (kept, *failures[1 if same else 0 :])
-            shown = 0
-            if verdict.retry_after_s is not None and verdict.retry_after_s <= LONGEST_WAIT_S:
-                self._retry_at = self.clock() + verdict.retry_after_s
-        unique = {hint.subcode + hint.message: hint for hint in (*verdict.hints, *hints)}
-        self.errors = replace(
-            self.errors,
-            failures=failures[:MAX_FAILURES],
-            counts=tuple(sorted(counts.items(), key=lambda item: _ORDER.get(item[0], 2))),
-            hints=tuple(unique.values()),
-            last_ok=verdict.cls == "ok",
-            last_stopped=stopped,
-            failed=self.errors.failed + (1 if verdict.is_failure else 0),
-            shown=shown,
-        )
-        self._count_down()
-
-
-_ORDER = {"ok": 0, "stopped": 1}
-"""Of the counts; failures come behind, as they came."""
-
-
-def _engine_note(prepared: PreparedLike, model: str) -> str:
-    """What the embedded model is: its size, and that a tiny one says nothing true."""
-    geometry = prepared.engine_geometry
-    if geometry is None:
-        return ""
-    if is_demo(model):
-        return "an answer on demand, by no model"
-    millions = geometry.n_params / 1e6
-    size = f"{millions:,.1f}M" if millions < 10 else f"{millions:,.0f}M"
-    if millions < 50:
-        return f"{size}, a real model; its text is not meant to be true"
-    return f"{size} parameters"
-
-
-def _listed(prepared: PreparedLike) -> Sent | None:
-    """The question for the models that failed; None where none was sent."""
-    url = prepared.evidence.url if prepared.evidence is not None else ""
-    if prepared.endpoint.embedded or not url.endswith("/models"):
-        return None
-    return Sent(prepared.endpoint, url.removesuffix("/models"))
-
-
-def _same(one: Failure, other: Failure) -> bool:
-    """The same failure again, whatever numbers (seconds left, ids) its sentence holds."""
-    return _likeness(one) == _likeness(other)
-
-
-def _likeness(failure: Failure) -> tuple[str, ...]:
-    verdict = failure.verdict
-    words = re.sub(r"\d+(?:[.,]\d+)*", "#", verdict.message)
-    return verdict.cls, verdict.subcode, words, failure.model
-
-
-def _median(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None

@@ -86,7 +86,7 @@ class FailureActions:
     def _look(self, step: int) -> None:
         if self.conductor is None or self._failure() is None:
             return
-        if not self.conductor.look(step):
+        if not self.conductor.failures.look(step):
             self.say("That is the oldest failure." if step > 0 else "That is the latest failure.")
         self.errors.state = self.conductor.errors
 

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from kvtui.config import Endpoint
-    from kvtui.ui.conductor import Conductor, Frame
+    from kvtui.ui.conductor import Conductor
+    from kvtui.ui.frame import Frame
     from kvtui.ui.memory import MemoryView
     from kvtui.ui.server import ServerWatch
     from kvtui.ui.state import ServerKV
@@ -238,7 +239,7 @@ class MainScreen(MainActions, FailureActions, Screen[None]):
         self.show_endpoint()
         self.show_memory()
         self._watch_unbidden(message.prepared.endpoint)
-        if self.conductor.counting:
+        if self.conductor.failures.counting:
             self.begin_frames()
         for note in message.prepared.notes:
             if not message.prepared.endpoint.embedded:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from kvtui.ui.conductor import Frame
+    from kvtui.ui.frame import Frame
     from kvtui.ui.rows import Row
     from kvtui.ui.state import EndpointView, PromptForm
     from kvtui.ui.widgets.chart import ChartView

@@ -1,0 +1,61 @@
+"""What the header says of the endpoint, made from what its preparation found."""
+
+from __future__ import annotations
+
+from kvtui.bench.curl import Sent
+from kvtui.text import one_line, redact
+from kvtui.ui.ports import PreparedLike
+from kvtui.ui.state import EndpointView, is_demo
+
+DEMO_MODELS = tuple(
+    f"demo-{name}"
+    for name in ("auth", "network", "parameter", "filter", "ratelimit", "server", "truncated")
+)
+"""The embedded engine answers these as a provider would that fails so."""
+
+
+def endpoint_view(prepared: PreparedLike, model: str) -> EndpointView:
+    """Where requests to this endpoint go, with which key, and whether it can be used."""
+    endpoint, verdict = prepared.endpoint, prepared.verdict
+    usable = verdict is None or not verdict.is_failure
+    if endpoint.embedded:
+        label, key = "embedded", "no key needed"
+    else:
+        shown = redact(endpoint.base_url, endpoint.api_key)
+        label = one_line(shown.split("://", 1)[-1], 60)
+        key = f"key from {endpoint.key_from}" if endpoint.key_from else "no key sent"
+        if endpoint.key_wanted_from:
+            key = f"no key in {one_line(endpoint.key_wanted_from, 40)}"
+    return EndpointView(
+        label=label,
+        model=one_line(model, 60),
+        key=key,
+        embedded=endpoint.embedded,
+        note=engine_note(prepared, model)
+        or one_line(redact(" · ".join(prepared.notes), endpoint.api_key), 120),
+        ready=usable,
+        problem="" if usable or verdict is None else one_line(verdict.message),
+        models=(*prepared.models, *(DEMO_MODELS if endpoint.embedded else ())),
+    )
+
+
+def engine_note(prepared: PreparedLike, model: str) -> str:
+    """What the embedded model is: its size, and that a tiny one says nothing true."""
+    geometry = prepared.engine_geometry
+    if geometry is None:
+        return ""
+    if is_demo(model):
+        return "an answer on demand, by no model"
+    millions = geometry.n_params / 1e6
+    size = f"{millions:,.1f}M" if millions < 10 else f"{millions:,.0f}M"
+    if millions < 50:
+        return f"{size}, a real model; its text is not meant to be true"
+    return f"{size} parameters"
+
+
+def asked_for_models(prepared: PreparedLike) -> Sent | None:
+    """The question for the models that failed; None where none was sent."""
+    url = prepared.evidence.url if prepared.evidence is not None else ""
+    if prepared.endpoint.embedded or not url.endswith("/models"):
+        return None
+    return Sent(prepared.endpoint, url.removesuffix("/models"))
