@@ -29,13 +29,10 @@ import msgspec
 from kvtui.bench.health import Health
 from kvtui.bench.prompts import Words
 from kvtui.bench.sample import Sample
+from kvtui.bench.schema import SCHEMA, RecordError, version_of
 from kvtui.bench.workload import Workload, WorkloadError, from_table
 
-SCHEMA = "kvtui.record/1"
-
-
-class RecordError(ValueError):
-    """A record that cannot be read or written; the message names the file."""
+__all__ = ["SCHEMA", "Record", "RecordError", "new_path", "read_record", "runs_path"]
 
 
 def runs_path(environ: Mapping[str, str] = os.environ) -> Path:
@@ -129,11 +126,7 @@ def read_record(path: Path) -> Record:
 
 def _migrated(table: dict[str, Any], path: Path) -> dict[str, Any]:
     """The header in today's form. Every older schema gets a case here."""
-    schema = table.get("schema")
-    if table.get("type") != "run" or not str(schema).startswith("kvtui.record/"):
-        raise RecordError(f"{path} is no record of kvtui.")
-    if schema != SCHEMA:
-        raise RecordError(f"{path} has schema {schema}: this kvtui reads {SCHEMA}.")
+    version_of(table, path)
     return table
 
 

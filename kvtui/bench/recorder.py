@@ -16,9 +16,10 @@ from typing import Any
 import msgspec
 
 from kvtui import __version__
+from kvtui.bench.entries import Summary, ends_torn, summary_of
 from kvtui.bench.prepared import Prepared
 from kvtui.bench.progress import BenchEvent, HealthTaken, Learned, RequestEnded, StageEnded
-from kvtui.bench.record import SCHEMA, RecordError
+from kvtui.bench.schema import SCHEMA, RecordError
 from kvtui.bench.workload import Workload, as_table
 from kvtui.stream.gather import is_secret_header
 from kvtui.stream.request import Request
@@ -57,8 +58,7 @@ class Recorder:
             RecordError: It cannot be written.
         """
         self._open(0)
-        torn = self.path.stat().st_size and self.path.read_bytes()[-1:] != b"\n"
-        if torn:
+        if ends_torn(self.path):
             os.write(self._file, b"\n")
         self.write("segment", {"segment": self._segment, "started_at": _now()})
 
@@ -109,8 +109,12 @@ class Recorder:
             self.write("learned", {"words": words, "ignore_eos": event.ignore_eos})
 
     def end(self) -> None:
-        """The run is through."""
-        self.write("end", {"ended_at": _now()})
+        """The run is through: what came of it is summed up for lists of runs."""
+        try:
+            summary = summary_of(self.path)
+        except OSError:
+            summary = Summary()
+        self.write("end", {"ended_at": _now(), "summary": msgspec.to_builtins(summary)})
 
     def close(self) -> None:
         """Close the file."""

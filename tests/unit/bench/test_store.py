@@ -1,0 +1,191 @@
+"""The folder of runs: listed, searched, tagged, deleted, whatever lies in it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kvtui.bench import entries, store
+from kvtui.bench.entries import Entry, entry_of
+from kvtui.bench.prepared import Prepared
+from kvtui.bench.progress import RequestEnded
+from kvtui.bench.record import read_record
+from kvtui.bench.recorder import Recorder, header_of
+from kvtui.bench.sample import Sample
+from kvtui.bench.schema import VERSION, RecordError
+from kvtui.bench.workload import Spec, expand
+from kvtui.config import Endpoint
+from kvtui.stream.request import Request
+
+ENDPOINT = Endpoint("http://gpu-box:8000/v1", "test")
+
+
+def made(path: Path, *, end: bool = True, model: str = "llama-8b", requests: int = 4) -> Path:
+    workload = expand(Spec(prompts=("Hi",), requests=4), "sweep")
+    recorder = Recorder(path)
+    prepared = Prepared(ENDPOINT, model)
+    recorder.create(header_of(prepared, Request(ENDPOINT, model, ""), workload, "n"))
+    for index in range(requests):
+        ttft = (10.0, 20.0, 40.0, 9999.0)[index % 4]
+        recorder.take(
+            RequestEnded(
+                Sample(
+                    stage=0,
+                    index=index,
+                    ttft_ms=ttft,
+                    tpot_ms=5.0,
+                    decode_tps=200.0,
+                    failed=index == 3,
+                    partial=index == 3,
+                )
+            )
+        )
+    recorder.take(RequestEnded(Sample(stage=0, index=0, warmup=True, ttft_ms=9999.0)))
+    if end:
+        recorder.end()
+    recorder.close()
+    return path
+
+
+def test_an_entry_tells_what_was_asked_and_what_came_of_it(tmp_path: Path) -> None:
+    entry = entry_of(made(tmp_path / "r.jsonl"))
+    assert (entry.preset, entry.endpoint, entry.model) == ("sweep", "gpu-box:8000", "llama-8b")
+    assert (entry.requests, entry.failed, entry.wanted) == (4, 1, 4)
+    assert (entry.ttft_ms, entry.tpot_ms, entry.decode_tps) == (20.0, 5.0, 200.0)
+    assert entry.finished
+    assert (entry.resumable, entry.broken) == (False, "")
+
+
+def test_a_killed_run_is_read_through_and_can_be_resumed(tmp_path: Path) -> None:
+    path = made(tmp_path / "r.jsonl", end=False)
+    with path.open("ab") as file:
+        file.write(b'{"type":"request","stage":0,"ind')
+    entry = entry_of(path)
+    assert (entry.requests, entry.failed, entry.ttft_ms) == (4, 1, 20.0)
+    assert entry.resumable
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "is empty"),
+        (b"\x00\xff\xfe not json\n", "is no record of kvtui"),
+        (b"[1, 2]\n", "is no record of kvtui"),
+        (b'{"type":"run","schema":"other/1"}\n', "is no record of kvtui"),
+        (b'{"type":"run","schema":"kvtui.record/99","kvtui":"9.1"}\n', "written by kvtui 9.1"),
+    ],
+)
+def test_a_broken_file_is_listed_with_the_reason(tmp_path: Path, content: bytes, why: str) -> None:
+    path = tmp_path / "b.jsonl"
+    path.write_bytes(content)
+    made(tmp_path / "good.jsonl")
+    runs = {entry.path.name: entry for entry in store.list_runs(tmp_path)}
+    assert why in runs["b.jsonl"].broken
+    assert not runs["good.jsonl"].broken
+    with pytest.raises(RecordError, match="takes neither"):
+        store.tag(path, ["x"])
+    store.delete(path)
+    assert len(store.list_runs(tmp_path)) == 1
+
+
+def test_odd_headers_never_raise(tmp_path: Path) -> None:
+    path = tmp_path / "o.jsonl"
+    head = {"type": "run", "schema": f"kvtui.record/{VERSION}", "endpoint": 3, "workload": [1]}
+    path.write_text(json.dumps(head) + '\n{"type":"request","ttft_ms":"x"}\n{"type":7}\n[]\n')
+    entry = entry_of(path)
+    assert (entry.broken, entry.model, entry.preset, entry.wanted) == ("", None, "", None)
+
+
+def test_a_finished_run_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = made(tmp_path / "r.jsonl", requests=2000)
+    assert path.stat().st_size > 2 * entries._TAIL
+    taken: list[object] = []
+    monkeypatch.setattr("kvtui.bench.entries.Glance.take", lambda _, line: taken.append(line))
+    entry = entry_of(path)
+    assert (entry.requests, entry.failed) == (2000, 1)
+    assert taken == []
+
+
+def test_tags_and_a_note_are_lines_of_the_record(tmp_path: Path) -> None:
+    path = made(tmp_path / "r.jsonl", end=False)
+    with path.open("ab") as file:
+        file.write(b'{"torn')
+    store.tag(path, ["#base", "slow", "base"])
+    store.note(path, "before the \x1b[31mupgrade")
+    entry = store.tag(path, ["new"], remove=["slow"])
+    assert entry.tags == ("base", "new")
+    assert "\x1b" not in entry.note
+    assert "upgrade" in entry.note
+    record = read_record(path)
+    assert (record.tags, record.note) == (entry.tags, entry.note)
+    assert len(record.samples) == 5
+    for bad in ("two words", "", "a,b", "#", "x" * 41):
+        with pytest.raises(RecordError, match="is no tag"):
+            store.tag(path, [bad])
+
+
+def test_tags_given_early_in_a_long_run_are_found(tmp_path: Path) -> None:
+    path = made(tmp_path / "r.jsonl", end=False)
+    store.tag(path, ["early"])
+    recorder = Recorder(path)
+    recorder.append()
+    for index in range(1000):
+        recorder.take(RequestEnded(Sample(stage=0, index=index, ttft_ms=1.0)))
+    recorder.end()
+    recorder.close()
+    assert entry_of(path).tags == ("early",)
+
+
+def test_search_wants_every_word_anywhere(tmp_path: Path) -> None:
+    store.tag(made(tmp_path / "a.jsonl", model="Llama-70B"), ["base"])
+    made(tmp_path / "b.jsonl", end=False)
+    runs = store.list_runs(tmp_path)
+
+    def names(words: str) -> list[str]:
+        return sorted(entry.path.stem for entry in store.search(runs, words))
+
+    assert names("") == ["a", "b"]
+    assert names("SWEEP llama") == ["a", "b"]
+    assert names("70b #base") == ["a"]
+    assert names("resumable") == ["b"]
+    assert names("sweep nowhere") == []
+
+
+def test_a_run_is_found_by_name_id_or_beginning(tmp_path: Path) -> None:
+    first, second = made(tmp_path / "one-a.jsonl"), made(tmp_path / "one-b.jsonl")
+    assert store.find(str(first)).path == first
+    assert store.find("one-b", tmp_path).path == second
+    assert store.find(entry_of(second).id, tmp_path).path == second
+    assert store.find("last", tmp_path).path == second
+    with pytest.raises(RecordError, match="could be 2 runs"):
+        store.find("one", tmp_path)
+    with pytest.raises(RecordError, match="There is no run 'two'"):
+        store.find("two", tmp_path)
+
+
+def test_a_changed_file_is_read_again_and_an_unchanged_one_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = made(tmp_path / "r.jsonl")
+    reads: list[Path] = []
+
+    def counted(place: Path) -> Entry:
+        reads.append(place)
+        return entry_of(place)
+
+    monkeypatch.setattr(store, "entry_of", counted)
+    store.list_runs(tmp_path)
+    store.list_runs(tmp_path)
+    assert len(reads) == 1
+    assert store.note(path, "new").note == "new"
+    assert store.list_runs(tmp_path)[0].note == "new"
+    assert len(reads) == 2
+
+
+def test_no_folder_is_no_runs_and_what_is_no_file_is_left_out(tmp_path: Path) -> None:
+    assert store.list_runs(tmp_path / "none") == []
+    (tmp_path / "folder.jsonl").mkdir()
+    (tmp_path / "notes.txt").write_text("x")
+    assert store.list_runs(tmp_path) == []
