@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from kvtui.bench.runner import Outcome, Runner
     from kvtui.bench.session import Session
     from kvtui.bench.workload import Workload
-    from kvtui.stream.request import Request
 
 _TELL_S = 2.0
 _SAME_S = 1.0
@@ -216,13 +215,12 @@ def _as_before(record: Record, flags: dict[str, Any]) -> dict[str, Any]:
 def _measure(
     session: Session, prepared: Prepared, work: _Work, shape: str, flags: dict[str, Any]
 ) -> int:
+    from kvtui.bench.begin import begin, request_of
     from kvtui.bench.document import failure_object
     from kvtui.bench.models import model_missing
     from kvtui.bench.presets import fitted
-    from kvtui.bench.record import RecordError, new_path, read_record
-    from kvtui.bench.recorder import Recorder, header_of, secrets_of
+    from kvtui.bench.record import RecordError
     from kvtui.bench.results import unsent
-    from kvtui.bench.runner import Runner
     from kvtui.bench.workload import WorkloadError
 
     endpoint = prepared.endpoint
@@ -247,83 +245,22 @@ def _measure(
         raise BadInput(str(error)) from None
     for note in plan.notes:
         _say(note)
-    request = _request(prepared, flags)
-    record = work.record
-    if record is not None:
-        _same_endpoint(record, prepared)
-    runner = Runner(
-        session,
-        request,
-        record.workload if record else plan.workload,
-        done=[s for s in record.samples if not s.failed] if record else (),
-        nonce=record.header["nonce"] if record else None,
-        segment=record.segments if record else 0,
-        words=record.words if record else None,
-    )
-    path = record.path if record else flags["output"] or new_path(work.preset)
-    recorder = Recorder(
-        path, secrets_of(prepared, request), segment=record.segments if record else 0
-    )
+    request = request_of(prepared, prepared.model, flags)
     try:
-        if record is None:
-            recorder.create(header_of(prepared, request, plan.workload, runner.nonce))
-        else:
-            recorder.append()
+        begun = begin(session, prepared, request, work.record or plan.workload, flags["output"])
     except RecordError as error:
         raise BadInput(str(error)) from None
-    _say(f"record: {path}")
-    outcome = _watch(runner, recorder)
+    recorder = begun.recorder
+    _say(f"record: {recorder.path}")
+    outcome = _watch(begun.runner, recorder)
     stopped = outcome.stopped
-    if not stopped:
-        recorder.end()
-    recorder.close()
+    whole = begun.conclude(outcome)
     if recorder.error:
-        _say(f"the record is not whole: {path} cannot be written: {recorder.error}")
+        _say(f"the record is not whole: {recorder.path} cannot be written: {recorder.error}")
     if stopped:
-        _say(f"interrupted; go on with: kvtui bench --resume {path}")
-    written = read_record(path)
-    # What was measured is shown even where the disk was full.
-    whole = replace(
-        written,
-        samples=outcome.samples,
-        health={**written.health, **outcome.health},
-        words=outcome.words,
-        ignore_eos=outcome.ignore_eos,
-    )
+        _say(f"interrupted; go on with: kvtui bench --resume {recorder.path}")
     status = _print(whole, shape, interrupted=stopped)
     return 130 if stopped else status
-
-
-def _same_endpoint(record: Record, prepared: Prepared) -> None:
-    """A record holds the figures of one endpoint and model."""
-    before = record.header.get("endpoint") or {}
-    now = {
-        "base_url": None if prepared.endpoint.embedded else prepared.endpoint.base_url,
-        "model": prepared.model,
-    }
-    for name, value in now.items():
-        if before.get(name) != value:
-            raise BadInput(
-                f"{record.path} was begun with {name} {before.get(name)!r}, not {value!r}:"
-                " start a new run for it."
-            )
-
-
-def _request(prepared: Prepared, flags: dict[str, Any]) -> Request:
-    from kvtui.bench.options import timeouts_from_flags
-    from kvtui.stream.request import Request
-
-    return Request(
-        endpoint=prepared.endpoint,
-        model=prepared.model or "",
-        prompt="",
-        system=flags.get("system"),
-        top_p=flags.get("top_p"),
-        stop=tuple(flags.get("stop") or ()),
-        kv_cache=False if flags.get("no_kv_cache") else None,
-        extra_body=flags.get("extra_body") or {},
-        timeouts=timeouts_from_flags(flags),
-    )
 
 
 def _watch(runner: Runner, recorder: Recorder) -> Outcome:
