@@ -81,6 +81,7 @@ def level(
     limits: Sequence[Limit] = (),
     ended_early: str = "",
     template: int = 0,
+    interleaved: bool = False,
 ) -> Level:
     """The results of one level.
 
@@ -91,13 +92,15 @@ def level(
         limits: What a request should keep, for the goodput.
         ended_early: What ended it before its requests were through.
         template: Prompt tokens that all of the run's prompts share (see ``template_of``).
+        interleaved: It took turns with other levels: the time between its turns is not its own.
     """
     measured = [s for s in samples if not s.warmup and not s.stopped]
     done = [s for s in measured if s.completed]
     failures = [s for s in measured if s.failed]
-    spans = [_span(part) for part in _segments(measured)]
+    parts = _segments(measured, stage.concurrency if interleaved else 0)
+    spans = [_span(part) for part in parts]
     duration = sum(spans)
-    steady_s, steady_tokens = _steady(stage, measured)
+    steady_s, steady_tokens = _steady(stage, parts)
     tokens = sum(s.tokens or 0 for s in done)
     good = [s for s in done if keeps(limits, lambda name, s=s: getattr(s, name))]  # type: ignore[misc]
     figures = {name: figure(getattr(s, name) for s in done) for name in FIGURES}
@@ -126,7 +129,7 @@ def level(
         request_rate=len(done) / duration if done and duration else None,
         goodput_rate=len(good) / duration if limits and duration else None,
         goodput_share=len(good) / len(measured) if limits and measured else None,
-        peak_in_flight=max((_peak(part) for part in _segments(measured)), default=0),
+        peak_in_flight=max((_peak(part) for part in parts), default=0),
         ttft_ms=figure(s.ttft_ms for s in done if not s.warm(template)),
         ttft_warm_ms=figure(s.ttft_ms for s in done if s.warm(template)),
         completion_tokens=figure(s.completion_tokens for s in done),
@@ -140,11 +143,17 @@ def level(
     )
 
 
-def _segments(samples: Sequence[Sample]) -> list[list[Sample]]:
-    """The stretches without a break, each with a clock of its own."""
-    parts: dict[tuple[int, int], list[Sample]] = {}
+def _segments(samples: Sequence[Sample], turn: int) -> list[list[Sample]]:
+    """The stretches without a break, each with a clock of its own.
+
+    Args:
+        samples: What is to be parted.
+        turn: Requests of a turn, where levels took turns; else 0.
+    """
+    parts: dict[tuple[int, int, int], list[Sample]] = {}
     for sample in samples:
-        parts.setdefault((sample.stage, sample.segment), []).append(sample)
+        key = sample.stage, sample.segment, sample.index // turn if turn else 0
+        parts.setdefault(key, []).append(sample)
     return list(parts.values())
 
 
@@ -174,7 +183,7 @@ def _peak(samples: Sequence[Sample]) -> int:
     return most
 
 
-def _steady(stage: Stage, samples: Sequence[Sample]) -> tuple[float, float]:
+def _steady(stage: Stage, parts: Sequence[Sequence[Sample]]) -> tuple[float, float]:
     """Seconds of the steady window, and the tokens that came in it.
 
     It begins when as many requests as the level has streams have been sent, and ends when the last
@@ -182,7 +191,7 @@ def _steady(stage: Stage, samples: Sequence[Sample]) -> tuple[float, float]:
     time from the first request's end to the last one's start.
     """
     seconds = tokens = 0.0
-    for part in _segments(samples):
+    for part in parts:
         starts = sorted(map(_begin, part))
         if stage.rate is not None:
             low, high = min(map(_finish, part)), starts[-1]

@@ -9,14 +9,17 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from queue import Empty, SimpleQueue
 from time import perf_counter
 from types import MappingProxyType
 
+from kvtui.bench.asking import ask
+from kvtui.bench.flights import Flights, Place
 from kvtui.bench.health import Health, HealthWatch
+from kvtui.bench.learning import LOOK_S, Learner
 from kvtui.bench.load import Driver
+from kvtui.bench.pace import Pace
 from kvtui.bench.progress import (
     BenchEvent,
     HealthTaken,
@@ -28,17 +31,15 @@ from kvtui.bench.progress import (
     StageEnded,
     StageStarted,
 )
-from kvtui.bench.prompts import PROBES, Words, fit_words, synthetic
+from kvtui.bench.prompts import Words
 from kvtui.bench.run import Run
-from kvtui.bench.sample import Sample, sample_of
+from kvtui.bench.sample import Sample
 from kvtui.bench.session import Session
 from kvtui.bench.workload import Stage, Workload
-from kvtui.measure.figures import RunFigures
-from kvtui.stream.request import Request, with_prefix
+from kvtui.stream.request import Request
 
-_LOOK_S = 0.25
-_STOP_S = 3.0
 _FEW = 3
+_MOST_WARMED = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class Runner:
         request: Request,
         workload: Workload,
         *,
+        others: Sequence[Request] = (),
         on_event: Callable[[BenchEvent], None] = lambda _: None,
         done: Iterable[Sample] = (),
         nonce: str | None = None,
@@ -77,6 +79,7 @@ class Runner:
             session: Where requests go through.
             request: What every request has in common; its prompt is replaced.
             workload: What to run.
+            others: The same for the workload's further targets, in their order.
             on_event: Told what happens.
             done: Requests that an earlier part of the run has done: they are not run again.
             nonce: Makes this run's prompts differ from every other's; a resumed run passes its own.
@@ -84,28 +87,31 @@ class Runner:
             words: How words become tokens, where it is known already.
         """
         self.nonce = nonce or secrets.token_hex(4)
-        self._session = session
-        self._request = request
+        self._requests = [request, *others]
+        self._base_urls = [one.endpoint.base_url for one in self._requests]
         self._workload = workload
         self._on_event = on_event
-        self._samples = list(done)
-        self._done = {(s.stage, s.index) for s in self._samples if not s.warmup}
-        self._segment = segment
         self._words = words
-        self._health: dict[tuple[int, int], Health] = {}
-        self._early: dict[int, str] = {}
+        self._ignore_eos = False
         self._stop = threading.Event()
         self._paused = threading.Event()
-        self._runs: dict[int, tuple[Run, int, bool, float | None]] = {}
-        self._ended: SimpleQueue[int] = SimpleQueue()
-        self._number = 0
-        self._origin = perf_counter()
+        self._flights = Flights(session, self._ended)
+        self._flights.segment = segment
+        self._learner = Learner(session, self._stop, self._note)
+        self._samples = list(done)
+        self._done = {(s.stage, s.index) for s in self._samples if not s.warmup}
+        self._pace = Pace(workload)
+        for sample in self._samples:
+            self._pace.add(sample)
+        self._ours: list[Sample] = []
+        """Of the stretch under way."""
+        self._health: dict[tuple[int, int], Health] = {}
+        self._early: dict[int, str] = {}
         self._begun = perf_counter()
-        self._base_url = request.endpoint.base_url
-        self._ignore_eos = False
         self._notes: set[str] = set()
         self._now = 0
-        self._hopeless = ""
+        self._hopeless: set[int] = set()
+        """Targets that refuse every request."""
 
     def listen(self, on_event: Callable[[BenchEvent], None]) -> None:
         """Tell ``on_event`` from now on; to be called before ``run``."""
@@ -127,47 +133,21 @@ class Runner:
 
     def progress(self) -> Progress:
         """Where it stands."""
-        samples = [s for s in self._samples.copy() if not s.warmup]
         stages = self._workload.stages
-        here = [s for s in samples if s.stage == self._now]
-        stage = stages[min(self._now, len(stages) - 1)]
-        elapsed = perf_counter() - self._begun
+        now = min(self._now, len(stages) - 1)
         return Progress(
             stage=self._now,
             stages=len(stages),
-            label=stage.label,
-            in_flight=len(self._runs),
-            done=len(here),
-            wanted=stage.requests,
-            total_done=len(samples),
-            failed=sum(s.failed for s in samples),
-            elapsed_s=elapsed,
-            left_s=self._left(samples),
+            label=stages[now].label,
+            in_flight=len(self._flights),
+            done=self._pace.done[self._now],
+            wanted=stages[now].requests,
+            total_done=self._pace.total,
+            failed=self._pace.failed,
+            elapsed_s=perf_counter() - self._begun,
+            left_s=self._pace.left(self._now, self._early),
             paused=self._paused.is_set(),
         )
-
-    def _left(self, samples: list[Sample]) -> float | None:
-        """Seconds to go: each stage's requests at the pace of its like, by tokens asked for."""
-        spent = [
-            (s.end_s - s.start_s) / self._workload.stages[s.stage].max_tokens
-            for s in samples
-            if s.completed
-        ]
-        if not spent:
-            return None
-        pace = sum(spent[-50:]) / len(spent[-50:])
-        total = 0.0
-        for number, stage in enumerate(self._workload.stages):
-            done = sum(s.stage == number for s in samples)
-            if number in self._early or (number < self._now and not self._workload.interleave):
-                continue
-            if stage.requests is None:
-                total += stage.duration_s or 0.0
-            else:
-                left = max(0, stage.requests - done)
-                each = pace * stage.max_tokens / max(1, stage.concurrency)
-                total += left / stage.rate if stage.rate else left * each
-        return total
 
     # --- the run ----------------------------------------------------------------------------------
 
@@ -175,278 +155,214 @@ class Runner:
         """Run it to its end, or until ``stop``."""
         self._begun = perf_counter()
         self._learn()
-        self._calibrate()
-        self._on_event(Learned(self._words, self._ignore_eos))
-        stages = self._workload.stages
         if self._workload.interleave:
             self._in_turn()
         else:
-            for number in range(len(stages)):
+            for number in self._order():
                 if self._over():
                     break
                 self._now = number
-                self._stage(number, stages[number])
+                self._stage(number, self._workload.stages[number])
         return Outcome(
             samples=tuple(self._samples),
             health=MappingProxyType(dict(self._health)),
             words=self._words or Words(),
             ignore_eos=self._ignore_eos,
-            base_url=self._base_url,
+            base_url=self._base_urls[0],
             stopped=self._stop.is_set(),
             ended_early=MappingProxyType(dict(self._early)),
         )
 
     def _over(self) -> bool:
-        if self._stop.is_set() or self._hopeless:
+        if self._stop.is_set() or len(self._hopeless) == len(self._requests):
             return True
         most = self._workload.most_s
         return most is not None and perf_counter() - self._begun >= most
 
+    def _order(self) -> Iterator[int]:
+        """The stages to run, in their order; a search chooses each by what came before."""
+        return iter(range(len(self._workload.stages)))
+
     def _learn(self) -> None:
-        """Whether ``ignore_eos`` may be sent: where it was asked for, or the server has it."""
-        wanted = self._workload.ignore_eos
-        if wanted is None:
-            quirks = self._session.learn(self._request.endpoint).result()
-            embedded = self._request.endpoint.embedded
-            wanted = embedded or quirks.continuous_usage or quirks.llamacpp
-        self._ignore_eos = bool(wanted)
-        extra = dict(self._request.extra_body)
-        if wanted:
-            extra.setdefault("ignore_eos", True)
-        self._request = replace(
-            self._request,
-            extra_body=MappingProxyType(extra),
-            temperature=self._workload.temperature,
-            seed=self._workload.seed,
-        )
-
-    def _calibrate(self) -> None:
-        """Find out how many tokens a word takes, where synthetic prompts need it."""
-        if self._words is not None or all(stage.texts for stage in self._workload.stages):
-            return
-        points: list[tuple[int, int | None]] = []
-        for words in PROBES:
-            text = synthetic(words, f"{self.nonce}/probe/{words}")
-            request = replace(self._request, prompt=text, max_tokens=1)
-            figures = self._one(request)
-            if figures is not None and figures.verdict.is_failure and figures.verdict.retryable:
-                figures = self._one(request)
-            if figures is None or figures.verdict.is_failure:
-                break
-            points.append((words, figures.prompt_tokens))
-        self._words = fit_words(points)
-        if not self._words.measured and len(points) == len(PROBES):
-            self._note(
-                "The server does not tell how many tokens a prompt has: prompt lengths are"
-                " approximate, a word for a token."
+        """What each endpoint takes, and how words become tokens where prompts are synthetic."""
+        workload = self._workload
+        for number, request in enumerate(self._requests):
+            ignores = self._learner.ignores_eos(request, workload.ignore_eos)
+            self._ignore_eos = ignores if number == 0 else self._ignore_eos
+            extra = dict(request.extra_body)
+            if ignores:
+                extra.setdefault("ignore_eos", True)
+            self._requests[number] = replace(
+                request,
+                extra_body=MappingProxyType(extra),
+                temperature=workload.temperature,
+                seed=workload.seed,
             )
-
-    def _one(self, request: Request) -> RunFigures | None:
-        run = self._session.start(request, unique_prefix=False, keep_pieces=False)
-        while not run.done.wait(_LOOK_S):
-            if self._stop.is_set():
-                run.stop()
-                run.done.wait(_STOP_S)
-                return None
-        return run.result(_STOP_S)
+        if self._words is None and not all(stage.texts for stage in workload.stages):
+            self._words = self._learner.words(self._requests[0], self.nonce)
+        self._on_event(Learned(self._words, self._ignore_eos))
 
     # --- stages -----------------------------------------------------------------------------------
 
     def _stage(self, number: int, stage: Stage) -> None:
         missing = self._missing(number, stage)
-        if missing is not None and not missing:
+        if (missing is not None and not missing) or stage.target in self._hopeless:
             return
         self._on_event(StageStarted(number, stage.label))
-        self._warm_connections(stage)
-        if stage.warmup:
-            self._drive(number, stage, range(stage.warmup), warmup=True)
+        self._warm(number, stage)
         if self._over():
             return
-        self._drive(number, stage, missing, warmup=False)
+        watch = HealthWatch()
+        watch = self._drive(number, stage, missing, watch=watch)
+        self._note_health(number, watch)
         self._on_event(StageEnded(number, self._early.get(number, "")))
 
     def _in_turn(self) -> None:
-        """One request of each stage, then the next of each."""
-        stages = self._workload.stages
-        for number, stage in enumerate(stages):
-            self._now = number
-            if stage.warmup and not self._over():
-                self._warm_connections(stage)
-                self._drive(number, stage, range(stage.warmup), warmup=True)
-        for index in range(max(stage.requests or 0 for stage in stages)):
-            for number, stage in enumerate(stages):
-                wanted = index < (stage.requests or 0) and (number, index) not in self._done
-                if wanted and not self._over():
-                    self._now = number
-                    self._drive(number, stage, range(index, index + 1), warmup=False)
+        """Some requests of each stage, as many as it has streams, then the next of each.
 
-    def _missing(self, number: int, stage: Stage) -> range | list[int] | None:
+        Every other turn goes backwards, so that no stage always comes after the same one.
+        """
+        stages = list(enumerate(self._workload.stages))
+        left = {number: self._missing(number, stage) or [] for number, stage in stages}
+        for number, stage in stages:
+            self._now = number
+            if left[number] and not self._over():
+                self._on_event(StageStarted(number, stage.label))
+                self._warm(number, stage)
+        watch = HealthWatch()
+        ours: dict[int, list[Sample]] = {number: [] for number, _ in stages}
+        turn = 0
+        self._flights.origin = perf_counter()
+        while any(left.values()) and not self._over():
+            for number, stage in stages if turn % 2 == 0 else reversed(stages):
+                now, left[number] = (
+                    left[number][: stage.concurrency],
+                    left[number][stage.concurrency :],
+                )
+                if not now or self._over() or number in self._early:
+                    continue
+                self._now = number
+                watch = self._drive(number, stage, now, watch=watch, seen=ours[number])
+            turn += 1
+        for number, _ in stages:
+            self._ours = ours[number]
+            self._note_health(number, watch)
+            if self._ours:
+                self._on_event(StageEnded(number, self._early.get(number, "")))
+
+    def _missing(self, number: int, stage: Stage) -> list[int] | None:
         """The requests still to do; None: as many as the duration allows."""
         if stage.requests is None:
             return None
         return [i for i in range(stage.requests) if (number, i) not in self._done]
 
-    def _warm_connections(self, stage: Stage) -> None:
-        count = min(stage.concurrency or 16, 512)
-        endpoint = replace(self._request.endpoint, base_url=self._base_url)
-        opening = self._session.warm_connections(endpoint, count)
-        while not self._stop.is_set():
-            try:
-                opening.result(_LOOK_S)
-            except TimeoutError:
-                continue
-            return
+    def _warm(self, number: int, stage: Stage) -> None:
+        """Connections are opened and the warm-up requests sent, before anything is measured."""
+        target = stage.target
+        count = min(stage.concurrency or 16, _MOST_WARMED)
+        self._learner.open_connections(self._requests[target], self._base_urls[target], count)
+        if stage.warmup:
+            self._drive(number, stage, range(stage.warmup), warmup=True, watch=HealthWatch())
 
     def _drive(
-        self, number: int, stage: Stage, indexes: Iterable[int] | None, *, warmup: bool
-    ) -> None:
+        self,
+        number: int,
+        stage: Stage,
+        indexes: Iterable[int] | None,
+        *,
+        watch: HealthWatch,
+        warmup: bool = False,
+        seen: list[Sample] | None = None,
+    ) -> HealthWatch:
+        """Send requests of a stage until they are through; the watch over what is unjudged yet."""
+        flights = self._flights
         driver = Driver(stage, indexes, warmup=warmup, seed=f"{self._workload.seed}/{number}")
-        self._origin = perf_counter()
-        watch = HealthWatch()
-        driver.begin(self._origin)
-        ours: list[Sample] = []
+        if seen is None:
+            flights.origin = perf_counter()
+        driver.begin(perf_counter())
+        self._ours = [] if seen is None else seen
         while True:
             if self._over():
                 driver.close("stopped")
                 if self._stop.is_set():
-                    self._cancel()
+                    flights.cancel()
             paused = self._paused.is_set() and not self._stop.is_set()
-            while not paused and (due := driver.due(perf_counter(), len(self._runs))) is not None:
-                self._start(number, stage, *due, warmup=warmup)
-            if not self._runs and driver.finished:
-                break
-            if paused and not self._runs:
-                self._note_health(number, watch, ours, warmup=warmup)
+            while not paused and (due := driver.due(perf_counter(), len(flights))) is not None:
+                index, late_ms = due
+                self._start(stage, Place(number, index, warmup, late_ms))
+            if not len(flights) and driver.finished:
+                return watch
+            if paused and not len(flights):
+                if not warmup:
+                    self._note_health(number, watch)
                 self._wait_for_resume(driver)
                 watch = HealthWatch()
                 continue
-            self._take(driver.wait(perf_counter(), len(self._runs), _LOOK_S), ours)
-            if not warmup and (why := self._judge(stage, ours, driver)):
+            flights.take(driver.wait(perf_counter(), len(flights), LOOK_S))
+            if not warmup and (why := self._judge(stage, driver)):
                 driver.close(why)
                 self._early[number] = why
-        self._note_health(number, watch, ours, warmup=warmup)
 
-    def _note_health(
-        self, number: int, watch: HealthWatch, ours: list[Sample], *, warmup: bool
-    ) -> None:
-        here = [s for s in ours if s.segment == self._segment]
-        if here and not warmup:
+    def _note_health(self, number: int, watch: HealthWatch) -> None:
+        segment = self._flights.segment
+        here = [s for s in self._ours if s.segment == segment]
+        if here:
             health = watch.end(here)
-            self._health[number, self._segment] = health
-            self._on_event(HealthTaken(number, self._segment, health))
+            self._health[number, segment] = health
+            self._on_event(HealthTaken(number, segment, health))
 
     def _wait_for_resume(self, driver: Driver) -> None:
         """Nothing is in flight: what comes after the pause is a segment of its own."""
+        begun = perf_counter()
         while self._paused.is_set() and not self._stop.is_set():
-            time.sleep(_LOOK_S / 5)
+            time.sleep(LOOK_S / 5)
         now = perf_counter()
-        driver.shift(now - self._origin)
-        self._origin = now
-        self._segment += 1
+        driver.shift(now - begun)
+        self._flights.origin = now
+        self._flights.segment += 1
 
-    def _start(
-        self,
-        number: int,
-        stage: Stage,
-        index: int,
-        late_ms: float | None,
-        *,
-        warmup: bool,
-    ) -> None:
-        request = self._ask(stage, index, warmup=warmup)
-        run = self._session.start(
-            request,
-            unique_prefix=False,
-            keep_pieces=False,
-            keep_reads=stage.keep_reads and not warmup,
+    def _start(self, stage: Stage, place: Place) -> None:
+        request = ask(
+            self._requests[stage.target],
+            stage,
+            place.index,
+            nonce=self.nonce,
+            words=self._words or Words(),
+            warmup=place.warmup,
         )
-        self._number += 1
-        key = self._number
-        self._runs[key] = (run, index, warmup, late_ms)
-        run.on_done(lambda _: self._ended.put(key))
-        self._on_event(RequestStarted(number, index, warmup, run))
+        run = self._flights.start(request, place, keep_reads=stage.keep_reads and not place.warmup)
+        self._on_event(RequestStarted(place.stage, place.index, place.warmup, run))
 
-    def _ask(self, stage: Stage, index: int, *, warmup: bool) -> Request:
-        """The request: its prompt is this run's own unless the same one is wanted."""
-        kind = "warm-up" if warmup else "run"
-        key = f"{self.nonce}/{stage.series}/{'same' if stage.same_prompt else f'{kind} {index}'}"
-        if stage.texts:
-            text = stage.texts[index % len(stage.texts)]
-            request = replace(self._request, prompt=text, max_tokens=stage.max_tokens)
-            if not stage.same_prompt:
-                request = with_prefix(request, f"[{synthetic(3, key)}] ")
-        else:
-            words = (self._words or Words()).needed(stage.prompt_tokens or 1)
-            text = synthetic(words, key)
-            request = replace(self._request, prompt=text, max_tokens=stage.max_tokens)
-        return replace(
-            request, kv_cache=stage.kv_cache if stage.kv_cache is not None else request.kv_cache
-        )
-
-    def _take(self, wait: float, ours: list[Sample]) -> None:
-        """Wait for a request to end, and keep what there is of it and of others that have."""
-        try:
-            key = self._ended.get(timeout=wait) if wait > 0 else self._ended.get_nowait()
-        except Empty:
-            for key in [key for key, entry in self._runs.items() if entry[0].done.is_set()]:
-                if self._ended.empty():
-                    self._keep(key, ours)
-            return
-        while True:
-            self._keep(key, ours)
-            try:
-                key = self._ended.get_nowait()
-            except Empty:
-                return
-
-    def _keep(self, key: int, ours: list[Sample]) -> None:
-        entry = self._runs.pop(key, None)
-        if entry is None:
-            return
-        run, index, warmup, late_ms = entry
-        figures = run.result(_STOP_S)
-        sample = sample_of(
-            figures,
-            run.stamps(),
-            self._origin,
-            stage=self._now,
-            index=index,
-            warmup=warmup,
-            segment=self._segment,
-            late_ms=late_ms,
-        )
-        self._base_url = run.base_url or self._base_url
+    def _ended(self, sample: Sample, run: Run) -> None:
+        """A request has ended: keep it, and what it taught."""
+        target = self._workload.stages[sample.stage].target
+        self._base_urls[target] = run.base_url or self._base_urls[target]
         for note in run.notes:
             self._note(note)
-        ours.append(sample)
+        self._ours.append(sample)
         self._samples.append(sample)
+        self._pace.add(sample)
         self._on_event(RequestEnded(sample))
 
-    def _judge(self, stage: Stage, ours: list[Sample], driver: Driver) -> str:
+    def _judge(self, stage: Stage, driver: Driver) -> str:
         """Why the stage need not go on; empty: it does."""
+        ours = self._ours
         if driver.closed or not ours:
             return ""
         if all(s.failed for s in ours):
-            stubborn = ours[-1].failure is not None and not ours[-1].failure["retryable"]
+            last = ours[-1]
+            stubborn = last.failure is not None and not last.failure["retryable"]
             enough = max(_FEW, stage.concurrency) if stubborn else max(10, 3 * stage.concurrency)
             if len(ours) >= enough:
-                last = ours[-1]
                 if stubborn:
-                    self._hopeless = f"every request failed: {last.cls}.{last.subcode}"
+                    self._hopeless.add(stage.target)
                 return f"every request failed: {last.cls}.{last.subcode}"
-        if self._workload.certainty is not None:
+        if self._workload.certainty is not None and not self._workload.interleave:
             from kvtui.bench.certainty import certain
 
             if certain(ours, self._workload.certainty):
                 return "certain enough"
         return ""
-
-    def _cancel(self) -> None:
-        for run, *_ in list(self._runs.values()):
-            run.stop()
-        deadline = time.monotonic() + _STOP_S
-        for run, *_ in list(self._runs.values()):
-            run.done.wait(max(0.0, deadline - time.monotonic()))
 
     def _note(self, text: str) -> None:
         if text not in self._notes:

@@ -66,6 +66,14 @@ def levels_of(
         parts = [part for (number, _), part in health.items() if number in numbers]
         why = next((w for n, w in (ended_early or {}).items() if n in numbers), "")
         rows.append(
-            level(kind, ours, health=parts, limits=limits, ended_early=why, template=template)
+            level(
+                kind,
+                ours,
+                health=parts,
+                limits=limits,
+                ended_early=why,
+                template=template,
+                interleaved=workload.interleave,
+            )
         )
     return rows

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from kvtui.bench.slo import SloError, parse_slo
+from kvtui.bench.targets import Target
 from kvtui.text import did_you_mean, one_line
 
 Arrival = Literal["constant", "poisson"]
@@ -48,6 +49,17 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     kv_cache: bool | None = None
     keep_reads: bool = False
     """Keep when each read came, for figures over the position in the answer."""
+    target: int = 0
+    """Which of the workload's targets answers it."""
+
+
+class Search(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A search for the highest level of load that keeps the limits."""
+
+    share: float = 0.95
+    """Part of the requests that must keep them."""
+    batches: int = 3
+    """Stages of each level, one after the other: as many are run as it takes to decide."""
 
 
 class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -66,6 +78,10 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """End the run after this time, keeping what is done."""
     interleave: bool = False
     """Take the stages in turn, one request of each, so that drift touches all alike."""
+    targets: tuple[Target, ...] = ()
+    """The endpoints in their order, where there are several."""
+    search: Search | None = None
+    """Look for the highest level that keeps the limits: most stages are never run."""
 
     def check(self) -> Workload:
         """Itself, where it can be run.

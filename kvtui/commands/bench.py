@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -16,22 +15,26 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kvtui.commands.bench_options import bench_options, shared_request_options
+from kvtui.commands.bench_watch import Teller, say
+from kvtui.commands.bench_work import (
+    Work,
+    as_before,
+    check,
+    work_of,
+)
 from kvtui.commands.errors import BadInput, prepared_or_refused
 from kvtui.commands.options import endpoint_options
 from kvtui.commands.output import print_json
 from kvtui.config import ConfigError, load_settings
-from kvtui.text import did_you_mean, one_line
+from kvtui.text import one_line
 
 if TYPE_CHECKING:
     from kvtui.bench.prepared import Prepared
-    from kvtui.bench.progress import BenchEvent
     from kvtui.bench.record import Record
     from kvtui.bench.recorder import Recorder
     from kvtui.bench.runner import Outcome, Runner
     from kvtui.bench.session import Session
-    from kvtui.bench.workload import Workload
 
-_TELL_S = 2.0
 _SAME_S = 1.0
 
 
@@ -86,91 +89,15 @@ def _show(path: Path, shape: str) -> int:
     return _print(record, shape, interrupted=False)
 
 
-@dataclass(frozen=True)
-class _Work:
-    """What there is to run: new, or the rest of a record."""
-
-    preset: str
-    build: Any
-    record: Record | None = None
-
-
-def _work(preset: str | None, flags: dict[str, Any]) -> _Work:
-    """What was asked for.
-
-    Raises:
-        BadInput: It is unknown, or a file is wrong.
-    """
-    from kvtui.bench.presets import PRESETS
-    from kvtui.bench.record import RecordError, read_record
-    from kvtui.bench.workload import WorkloadError, read_spec
-
-    if flags["resume"] is not None:
-        if preset is not None or flags["output"] is not None:
-            raise click.UsageError("--resume goes on with its record: give no preset and no -o.")
-        try:
-            record = read_record(flags["resume"])
-        except RecordError as error:
-            raise BadInput(str(error)) from None
-        workload = record.workload
-        return _Work(workload.preset, lambda _: workload, record)
-    if preset is None:
-        raise click.UsageError("Name a preset or a TOML file; kvtui bench --list shows them.")
-    given = _given(flags)
-    known = PRESETS.get(preset)
-    if known is not None:
-        return _Work(preset, lambda embedded: known.build(given, embedded))
-    if not preset.endswith(".toml"):
-        raise click.UsageError(
-            f"{preset!r} is no preset{did_you_mean(preset, PRESETS)}; there are"
-            f" {', '.join(PRESETS)}, or a file that ends in .toml."
-        )
-    try:
-        spec = read_spec(Path(preset))
-    except WorkloadError as error:
-        raise BadInput(str(error)) from None
-    return _Work(spec.name, lambda _: _own(spec, given))
-
-
-def _own(spec: Any, given: dict[str, Any]) -> Workload:
-    """A workload file with the flags over it."""
-    import msgspec
-
-    from kvtui.bench.workload import Spec, expand
-
-    names = {n: v for n, v in given.items() if n in Spec.__struct_fields__ and v is not None}
-    spec = msgspec.structs.replace(spec, **names)
-    workload = expand(spec, spec.name)
-    most = given.get("most_s") or spec.most_seconds
-    return msgspec.structs.replace(workload, most_s=most)
-
-
-def _given(flags: dict[str, Any]) -> dict[str, Any]:
-    """The flags under the names of a workload; those not given are None."""
-    from kvtui.commands.prompts import read_prompt
-
-    names = (
-        "concurrency", "rate", "arrival", "requests", "duration", "prompt_tokens", "max_tokens",
-        "repeat", "warmup", "slo", "ignore_eos", "certainty", "seed", "temperature",
-    )  # fmt: skip
-    given = {name: flags.get(name) for name in names}
-    given["most_s"] = flags.get("max_time")
-    for name in ("same_prompt", "no_kv_cache"):
-        given[name] = flags.get(name) or None
-    if flags.get("prompt") is not None or flags.get("prompt_file"):
-        given["prompts"] = (read_prompt(flags, None),)
-    return {name: value for name, value in given.items() if value is not None}
-
-
 def _bench(preset: str | None, shape: str, flags: dict[str, Any]) -> int:
     try:
         settings = load_settings()
     except ConfigError as error:
         raise BadInput(str(error)) from None
-    work = _work(preset, flags)
-    _check(work)
+    work = work_of(preset, flags)
+    check(work)
     if work.record is not None:
-        flags = _as_before(work.record, flags)
+        flags = as_before(work.record, flags)
     most = max(flags["concurrency"] or (4,))
     flags = {**flags, "settings": settings, "max_num_seqs": min(max(4, most), 64)}
     from kvtui.bench.session import Session
@@ -183,37 +110,8 @@ def _bench(preset: str | None, shape: str, flags: dict[str, Any]) -> int:
         return _measure(session, prepared, work, shape, flags)
 
 
-def _check(work: _Work) -> None:
-    """Wrong numbers are told before anything is started."""
-    from kvtui.bench.workload import WorkloadError
-
-    try:
-        work.build(True).check()
-    except WorkloadError as error:
-        raise BadInput(str(error)) from None
-
-
-def _as_before(record: Record, flags: dict[str, Any]) -> dict[str, Any]:
-    """The endpoint of a record, where the flags name none."""
-    endpoint = record.header.get("endpoint") or {}
-    request = record.header.get("request") or {}
-    before = {"base_url": endpoint.get("base_url"), "model": endpoint.get("model")}
-    if endpoint.get("profile"):
-        before = {"profile": endpoint["profile"], "model": endpoint.get("model")}
-    if endpoint.get("embedded"):
-        before = {"model": None}
-    merged = {**flags, **{n: v for n, v in before.items() if not flags.get(n)}}
-    for name in ("system", "top_p", "extra_body"):
-        if merged.get(name) is None:
-            merged[name] = request.get(name)
-    if not merged.get("stop"):
-        merged["stop"] = tuple(request.get("stop") or ())
-    levels = [stage.concurrency for stage in record.workload.stages]
-    return {**merged, "concurrency": tuple(levels)}
-
-
 def _measure(
-    session: Session, prepared: Prepared, work: _Work, shape: str, flags: dict[str, Any]
+    session: Session, prepared: Prepared, work: Work, shape: str, flags: dict[str, Any]
 ) -> int:
     from kvtui.bench.begin import begin, request_of
     from kvtui.bench.document import failure_object
@@ -225,16 +123,16 @@ def _measure(
 
     endpoint = prepared.endpoint
     where = "the embedded engine" if endpoint.embedded else endpoint.base_url
-    _say(f"{one_line(prepared.model or 'no model')} at {one_line(where)}")
+    say(f"{one_line(prepared.model or 'no model')} at {one_line(where)}")
     for note in prepared.notes:
-        _say(note)
+        say(note)
     verdict, evidence = prepared.verdict, prepared.evidence
     if verdict is None and prepared.model is None:
         verdict, evidence = model_missing(prepared)
     if verdict is not None and evidence is not None:
-        _say(f"{verdict.cls}.{verdict.subcode}: {verdict.message}")
+        say(f"{verdict.cls}.{verdict.subcode}: {verdict.message}")
         for number, fix in enumerate(verdict.fixes, 1):
-            _say(f"  {number}. {fix}")
+            say(f"  {number}. {fix}")
         if shape == "json":
             failure = failure_object(verdict, evidence)
             print_json(unsent(work.preset, endpoint.base_url or None, prepared.model, failure))
@@ -244,28 +142,28 @@ def _measure(
     except WorkloadError as error:
         raise BadInput(str(error)) from None
     for note in plan.notes:
-        _say(note)
+        say(note)
     request = request_of(prepared, prepared.model, flags)
     try:
         begun = begin(session, prepared, request, work.record or plan.workload, flags["output"])
     except RecordError as error:
         raise BadInput(str(error)) from None
     recorder = begun.recorder
-    _say(f"record: {recorder.path}")
+    say(f"record: {recorder.path}")
     outcome = _watch(begun.runner, recorder)
     stopped = outcome.stopped
     whole = begun.conclude(outcome)
     if recorder.error:
-        _say(f"the record is not whole: {recorder.path} cannot be written: {recorder.error}")
+        say(f"the record is not whole: {recorder.path} cannot be written: {recorder.error}")
     if stopped:
-        _say(f"interrupted; go on with: kvtui bench --resume {recorder.path}")
+        say(f"interrupted; go on with: kvtui bench --resume {recorder.path}")
     status = _print(whole, shape, interrupted=stopped)
     return 130 if stopped else status
 
 
 def _watch(runner: Runner, recorder: Recorder) -> Outcome:
     """Run it, telling where it stands."""
-    teller = _Teller(runner, recorder)
+    teller = Teller(runner, recorder)
     runner.listen(teller.take)
     with _stopped_by_signals(runner):
         return runner.run()
@@ -304,37 +202,6 @@ def _stopped_by_signals(runner: Runner) -> Iterator[None]:
             signal.signal(known, signal.SIG_IGN if first else handler)
 
 
-class _Teller:
-    """Writes the record, and a line on stderr now and then."""
-
-    def __init__(self, runner: Runner, recorder: Recorder) -> None:
-        self._runner = runner
-        self._recorder = recorder
-        self._told = monotonic()
-
-    def take(self, event: BenchEvent) -> None:
-        """One event."""
-        from kvtui.bench.progress import Note, RequestEnded, StageEnded, StageStarted
-
-        self._recorder.take(event)
-        if isinstance(event, Note):
-            _say(event.text)
-        elif isinstance(event, StageStarted):
-            progress = self._runner.progress()
-            _say(f"level {event.stage + 1} of {progress.stages}: {event.label}")
-            self._told = monotonic()
-        elif isinstance(event, StageEnded):
-            if event.why:
-                _say(f"level {event.stage + 1} ended early: {event.why}")
-        elif isinstance(event, RequestEnded) and monotonic() - self._told >= _TELL_S:
-            self._told = monotonic()
-            progress = self._runner.progress()
-            wanted = f" of {progress.wanted}" if progress.wanted else ""
-            failed = f", {progress.failed} failed" if progress.failed else ""
-            left = "" if progress.left_s is None else f", about {progress.left_s:.0f} s left"
-            _say(f"  {progress.done}{wanted} requests{failed}{left}")
-
-
 def _print(record: Record, shape: str, *, interrupted: bool) -> int:
     from kvtui.bench.results import document, results_of
     from kvtui.commands import bench_text
@@ -353,7 +220,3 @@ def _print(record: Record, shape: str, *, interrupted: bool) -> int:
             click.echo(line)
     measured = [s for s in record.samples if not s.warmup]
     return 1 if any(s.failed for s in measured) or not measured else 0
-
-
-def _say(text: str) -> None:
-    click.echo(f"kvtui: {one_line(text, 500)}", err=True)

@@ -1,0 +1,121 @@
+"""What ``kvtui bench`` has to run: a preset or a file under the flags, or a record's rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kvtui.commands.errors import BadInput
+from kvtui.text import did_you_mean
+
+if TYPE_CHECKING:
+    from kvtui.bench.record import Record
+    from kvtui.bench.workload import Workload
+
+
+@dataclass(frozen=True)
+class Work:
+    """What there is to run: new, or the rest of a record."""
+
+    preset: str
+    build: Any
+    record: Record | None = None
+
+
+def work_of(preset: str | None, flags: dict[str, Any]) -> Work:
+    """What was asked for.
+
+    Raises:
+        BadInput: It is unknown, or a file is wrong.
+    """
+    from kvtui.bench.presets import PRESETS
+    from kvtui.bench.record import RecordError, read_record
+    from kvtui.bench.workload import WorkloadError, read_spec
+
+    if flags["resume"] is not None:
+        if preset is not None or flags["output"] is not None:
+            raise click.UsageError("--resume goes on with its record: give no preset and no -o.")
+        try:
+            record = read_record(flags["resume"])
+        except RecordError as error:
+            raise BadInput(str(error)) from None
+        workload = record.workload
+        return Work(workload.preset, lambda _: workload, record)
+    if preset is None:
+        raise click.UsageError("Name a preset or a TOML file; kvtui bench --list shows them.")
+    given = _given(flags)
+    known = PRESETS.get(preset)
+    if known is not None:
+        return Work(preset, lambda embedded: known.build(given, embedded))
+    if not preset.endswith(".toml"):
+        raise click.UsageError(
+            f"{preset!r} is no preset{did_you_mean(preset, PRESETS)}; there are"
+            f" {', '.join(PRESETS)}, or a file that ends in .toml."
+        )
+    try:
+        spec = read_spec(Path(preset))
+    except WorkloadError as error:
+        raise BadInput(str(error)) from None
+    return Work(spec.name, lambda _: _own(spec, given))
+
+
+def _own(spec: Any, given: dict[str, Any]) -> Workload:
+    """A workload file with the flags over it."""
+    import msgspec
+
+    from kvtui.bench.workload import Spec, expand
+
+    names = {n: v for n, v in given.items() if n in Spec.__struct_fields__ and v is not None}
+    spec = msgspec.structs.replace(spec, **names)
+    workload = expand(spec, spec.name)
+    most = given.get("most_s") or spec.most_seconds
+    return msgspec.structs.replace(workload, most_s=most)
+
+
+def _given(flags: dict[str, Any]) -> dict[str, Any]:
+    """The flags under the names of a workload; those not given are None."""
+    from kvtui.commands.prompts import read_prompt
+
+    names = (
+        "concurrency", "rate", "arrival", "requests", "duration", "prompt_tokens", "max_tokens",
+        "repeat", "warmup", "slo", "ignore_eos", "certainty", "seed", "temperature",
+    )  # fmt: skip
+    given = {name: flags.get(name) for name in names}
+    given["most_s"] = flags.get("max_time")
+    for name in ("same_prompt", "no_kv_cache"):
+        given[name] = flags.get(name) or None
+    if flags.get("prompt") is not None or flags.get("prompt_file"):
+        given["prompts"] = (read_prompt(flags, None),)
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def check(work: Work) -> None:
+    """Wrong numbers are told before anything is started."""
+    from kvtui.bench.workload import WorkloadError
+
+    try:
+        work.build(True).check()
+    except WorkloadError as error:
+        raise BadInput(str(error)) from None
+
+
+def as_before(record: Record, flags: dict[str, Any]) -> dict[str, Any]:
+    """The endpoint of a record, where the flags name none."""
+    endpoint = record.header.get("endpoint") or {}
+    request = record.header.get("request") or {}
+    before = {"base_url": endpoint.get("base_url"), "model": endpoint.get("model")}
+    if endpoint.get("profile"):
+        before = {"profile": endpoint["profile"], "model": endpoint.get("model")}
+    if endpoint.get("embedded"):
+        before = {"model": None}
+    merged = {**flags, **{n: v for n, v in before.items() if not flags.get(n)}}
+    for name in ("system", "top_p", "extra_body"):
+        if merged.get(name) is None:
+            merged[name] = request.get(name)
+    if not merged.get("stop"):
+        merged["stop"] = tuple(request.get("stop") or ())
+    levels = [stage.concurrency for stage in record.workload.stages]
+    return {**merged, "concurrency": tuple(levels)}
