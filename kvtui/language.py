@@ -1,0 +1,92 @@
+"""The language of the texts: English as written in the code, or a translation of it.
+
+A translation is found by its English text, so whatever has none is shown in English. Its files lie in
+``languages/CODE/*.toml``; English needs no file. What machines read (``--json``) is never translated.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+ENGLISH = "en"
+
+_texts: dict[str, str] = {}
+
+
+class LanguageError(ValueError):
+    """There is no such language, or a file of it is wrong. The text is one sentence."""
+
+
+def tr(text: str, /, **values: object) -> str:
+    """``text`` in the language in use, its ``{placeholders}`` filled in.
+
+    Args:
+        text: English, as it stands in the code.
+        values: What the placeholders name; without any, braces are taken as they are.
+    """
+    said = _texts.get(text, text) if _texts else text
+    return said.format(**values) if values else said
+
+
+def use(code: str) -> None:
+    """Take a language from now on.
+
+    Raises:
+        LanguageError: There is none of that code; the sentence names those there are.
+    """
+    texts = {} if code == ENGLISH else load(code)
+    _texts.clear()
+    _texts.update(texts)
+
+
+def codes() -> list[str]:
+    """The languages there are, English first."""
+    folder = _folder()
+    found = sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else ()
+    return [ENGLISH, *(code for code in found if any((folder / code).glob("*.toml")))]
+
+
+def load(code: str) -> Mapping[str, str]:
+    """A language's texts by their English.
+
+    Raises:
+        LanguageError: There is none of that code, or a file is no table of texts with the
+            placeholders of the English.
+    """
+    import tomllib
+
+    if code not in codes():
+        raise LanguageError(f"There is no language {code!r}: there are {', '.join(codes())}.")
+    texts: dict[str, str] = {}
+    for path in sorted((_folder() / code).glob("*.toml")):
+        try:
+            table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise LanguageError(f"{path} is not valid TOML: {error}.") from None
+        for english, text in table.items():
+            if not isinstance(text, str) or not placeholders(english) >= placeholders(text):
+                raise LanguageError(f"{path}: {english!r} is no text with its placeholders.")
+            texts[english] = text
+    return texts
+
+
+def placeholders(text: str) -> frozenset[str]:
+    """The names in braces, their format included; braces that are none of a template count not."""
+    import string
+
+    try:
+        return frozenset(
+            f"{name}:{form}" for _, name, form, _ in string.Formatter().parse(text) if name
+        )
+    except ValueError:
+        return frozenset()
+
+
+def _folder() -> Path:
+    from pathlib import Path
+
+    return Path(__file__).with_name("languages")
