@@ -69,6 +69,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
     headers: dict[str, str] = {}
     architecture: Annotated[str | None, Meta(description="Catalogue model it serves")] = None
+    gpu: Annotated[str | None, Meta(description="Card it runs on: H100, L4, ...")] = None
 
 
 class OwnCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -195,6 +196,8 @@ class Endpoint:
     model: str | None = None
     architecture: str | None = None
     """A catalogue model for the Memory pane, from the profile or ``--arch``."""
+    gpu: str | None = None
+    """The card that the server runs on, from the profile."""
     embedded: bool = False
     profile: str | None = None
     key_wanted_from: str | None = None
@@ -236,6 +239,7 @@ def resolve_endpoint(
         headers=MappingProxyType(dict(own.headers) if own else {}),
         model=model or (own.model if own else None),
         architecture=own.architecture if own else None,
+        gpu=own.gpu if own else None,
         profile=name if own else None,
         key_wanted_from=wanted,
         other_key_variables=tuple(

@@ -1,7 +1,8 @@
 """The language of the texts: English as written in the code, or a translation of it.
 
-A translation is found by its English text, so whatever has none is shown in English. Its files lie in
-``languages/CODE/*.toml``; English needs no file. What machines read (``--json``) is never translated.
+A translation is found by its English text, so whatever has none is shown in English. Its files
+lie in ``languages/CODE/*.toml``; English needs none. What machines read (``--json``) is never
+translated.
 """
 
 from __future__ import annotations
@@ -46,8 +47,7 @@ def use(code: str) -> None:
 def codes() -> list[str]:
     """The languages there are, English first."""
     folder = _folder()
-    found = sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else ()
-    return [ENGLISH, *(code for code in found if any((folder / code).glob("*.toml")))]
+    return [ENGLISH, *sorted({path.parent.name for path in folder.glob("*/*.toml")})]
 
 
 def load(code: str) -> Mapping[str, str]:

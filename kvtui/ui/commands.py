@@ -140,6 +140,7 @@ COMMANDS: tuple[Command, ...] = (
         "Errors",
         14,
     ),
+    Command("why", ("a",), "why", "Show the figures behind the adviser's sentence.", "View"),
     Command("zoom(1)", ("1",), "stream", "Zoom the Stream pane, or bring it back.", "View"),
     Command("zoom(2)", ("2",), "memory", "Zoom the Memory pane, or bring it back.", "View"),
     Command("zoom(3)", ("3",), "errors", "Zoom the Errors pane, or bring it back.", "View"),

@@ -65,6 +65,8 @@ class MemoryView:
         """Both of the engine's own model (True) and of the catalogue's: neither is the other's."""
         self._still: MemoryState | None = None
         self._question: budget.Question | None = None
+        self._served: tuple[Model, str | None] | None = None
+        """The model that the endpoint serves and the precision of its weights, where known."""
         self._budget_kv = 0
 
     # --- choices --------------------------------------------------------------------------------
@@ -144,10 +146,12 @@ class MemoryView:
     def recognise(self, model_id: str) -> None:
         """Match an endpoint's model id with the catalogue; without a match nothing changes."""
         found = catalogue.match(model_id)
+        self._served = None
         if found is None:
             return
         self.catalogue_model = found.model
         self.weights_dtype = found.weights_dtype
+        self._served = (found.model, found.weights_dtype)
         self.matched = found.how
         self.as_if = False
         self._still = None
@@ -161,13 +165,16 @@ class MemoryView:
         names = (*prepared.models, prepared.model or "")
         name = next((name for name in names if name and not is_demo(name)), "embedded model")
         self.set_own(None if geometry is None else own_model(geometry, name))
+        self._served = None
         if geometry is not None:
             return
         if self.named:
             self.as_if = False  # the user says that this is what the endpoint serves
+            self._served = (self.catalogue_model, None)
         elif prepared.endpoint.architecture:
             self.catalogue_model = catalogue.find(prepared.endpoint.architecture)
             self.matched, self.as_if = "as the profile says", False
+            self._served = (self.catalogue_model, None)
         elif prepared.model:
             self.recognise(prepared.model)
 
@@ -231,6 +238,22 @@ class MemoryView:
     def shows_own(self) -> bool:
         """The embedded engine's own figures are shown."""
         return self.own is not None and not self.as_if
+
+    @property
+    def question(self) -> budget.Question | None:
+        """What the state shown answers; None before there is one, or where it has no answer."""
+        return self._question
+
+    @property
+    def served(self) -> budget.Question | None:
+        """The question of the model that the endpoint serves, its cache as it comes.
+
+        None where the model is not known, and of the embedded engine, which runs on no card.
+        """
+        if self._served is None:
+            return None
+        model, weights_dtype = self._served
+        return budget.Question(model, self.card, engine="vllm", weights_dtype=weights_dtype)
 
     # --- the state ------------------------------------------------------------------------------
 

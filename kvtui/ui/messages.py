@@ -9,6 +9,8 @@ from textual.message import Message
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kvtui.config import Endpoint
+    from kvtui.ui.adviser.card import ServersCard
     from kvtui.ui.conductor import Conductor
     from kvtui.ui.memory import MemoryView
     from kvtui.ui.ports import PreparedLike, SessionLike
@@ -66,6 +68,16 @@ class ServerSaid(Message):
     def can_replace(self, message: Message) -> bool:
         """Only the newest counts."""
         return isinstance(message, ServerSaid)
+
+
+class ServersCardFound(Message):
+    """The server's card was looked for; ``problem`` says what the profile has wrong."""
+
+    def __init__(self, endpoint: Endpoint, found: ServersCard | None, problem: str = "") -> None:
+        super().__init__()
+        self.endpoint = endpoint
+        self.found = found
+        self.problem = problem
 
 
 class FormSubmitted(Message):

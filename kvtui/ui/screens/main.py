@@ -20,8 +20,10 @@ from kvtui.ui.messages import (
     SessionReady,
 )
 from kvtui.ui.screens.actions import MainActions
+from kvtui.ui.screens.adviser_actions import AdviserActions
 from kvtui.ui.screens.failure_actions import FailureActions
 from kvtui.ui.state import MemoryState
+from kvtui.ui.widgets.advice_line import AdviceLine
 from kvtui.ui.widgets.bars import FooterBar, HeaderBar, TabsBar
 from kvtui.ui.widgets.lines import LinesWidget
 from kvtui.ui.widgets.panes import ErrorsPane, MemoryPane
@@ -46,7 +48,7 @@ LOOK_S = 1.1
 """After a run: a server is asked at most once a second."""
 
 
-class MainScreen(MainActions, FailureActions, Screen[None]):
+class MainScreen(MainActions, FailureActions, AdviserActions, Screen[None]):
     """Arranges the panes and feeds them from the conductor, frame by frame."""
 
     BINDINGS = bindings()
@@ -83,6 +85,7 @@ class MainScreen(MainActions, FailureActions, Screen[None]):
         self.stream = StreamPane(id="stream")
         self.memory_pane = MemoryPane(id="memory")
         self.errors = ErrorsPane(id="errors")
+        self.advice = AdviceLine(id="advice")
         self.footer = FooterBar(id="footer")
 
     def compose(self) -> ComposeResult:
@@ -101,6 +104,7 @@ class MainScreen(MainActions, FailureActions, Screen[None]):
             with Vertical(id="side"):
                 yield self.memory_pane
                 yield self.errors
+        yield self.advice
         yield self.footer
         yield TooSmall(id="too-small")
 
@@ -131,6 +135,7 @@ class MainScreen(MainActions, FailureActions, Screen[None]):
             self.show_memory()
         for note in frame.notes:
             self.say(note)
+        self.advise_on_frame(frame)
         if self.conductor is None or (frame.running and not (frame.finished or frame.began)):
             return
         self.errors.state = self.conductor.errors
@@ -165,6 +170,8 @@ class MainScreen(MainActions, FailureActions, Screen[None]):
             if self.server_kv is not None and (self.memory.own is None or self.memory.shows_own):
                 state = replace(state, server=self.server_kv)
             self.memory_pane.state = state
+            if self.endpoint_known:
+                self.advise_on_choice()
 
     def on_server_said(self, message: ServerSaid) -> None:
         """The server's own figure stands beside ours."""
@@ -235,6 +242,7 @@ class MainScreen(MainActions, FailureActions, Screen[None]):
         self.conductor.endpoint_ready(message.prepared)
         self.endpoint_known = True
         self._introduce_model()
+        self.forget_advice()
         self.server_kv = None  # another server's, until this one has been asked
         self.show_endpoint()
         self.show_memory()
