@@ -30,6 +30,9 @@ class RunOptions:
     remember: bool = False
     """Keep what an endpoint refused in ``state.toml``, and heed it from the first request on."""
 
+    record: bool = False
+    """Keep the events of every request, for its record."""
+
     @classmethod
     def from_flags(cls, flags: Mapping[str, Any]) -> RunOptions:
         """From the shared command line options, under the names that click gives them."""
@@ -44,6 +47,7 @@ class RunOptions:
             settings=flags.get("settings"),
             timeouts=timeouts_from_flags(flags),
             remember=bool(flags.get("remember")),
+            record=bool(flags.get("record")),
         )
 
 

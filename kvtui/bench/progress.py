@@ -11,6 +11,7 @@ from kvtui.bench.sample import Sample
 
 if TYPE_CHECKING:
     from kvtui.bench.run import Run
+    from kvtui.measure.meter import Kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class RequestEnded:
     """A request has ended."""
 
     sample: Sample
+    kept: Kept | None = None
+    """Its events, for the record; nobody else holds them."""
 
 
 @dataclass(frozen=True, slots=True)

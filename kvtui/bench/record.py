@@ -1,17 +1,23 @@
-"""The record of a run: JSON Lines, appended as it goes, schema ``kvtui.record/1``.
+"""The record of a run: JSON Lines, appended as it goes, schema ``kvtui.record/2``.
 
 Each line is an object with a ``type``:
 
-- ``run`` (the first): ``schema``, ``id``, ``created_at``, ``kvtui``, ``machine``, ``endpoint``
-  (never a key), ``request`` (what all requests share), ``workload``, ``nonce``.
-- ``segment``: a stretch without a break begins; times of its requests count from its stages' start.
+- ``run`` (the first): ``schema``, ``id``, ``kind`` (``bench``, or ``run``: a request with its
+  repeats), ``created_at`` (UTC), ``clock`` (which, its resolution, what it showed then), ``kvtui``,
+  ``machine``, ``endpoint`` (never a key), ``request`` (what all requests share), ``workload``
+  (``kvtui.bench.workload``), ``nonce``.
+- ``segment``: a stretch without a break begins, with both clocks; times of its requests count from
+  its stages' start.
 - ``learned``: how words become tokens at this endpoint, and whether ``ignore_eos`` is sent.
-- ``request``: one request (``kvtui.bench.sample.Sample``); what it leaves out is the default.
+- ``request``: one request (``kvtui.bench.sample.Sample``; what it leaves out is the default) and
+  its ``tape``: every event with its stamp (``kvtui.bench.tape``). One that was stopped or failed is
+  ``partial``: its text and figures are what there was.
 - ``stage_end``, ``health``: of a stage, as it ends.
 - ``meta``: tags and a note; the last one counts.
-- ``end``: the run is through; without it, it can be resumed.
+- ``end``: the run is through, with counts and medians; without it, it can be resumed.
 
 A line is written whole by one call, so a killed run loses what was in flight and no more.
+Unknown types and fields are passed over; older schemas are read as today's (``bench.schema``).
 """
 
 from __future__ import annotations
@@ -29,10 +35,10 @@ import msgspec
 from kvtui.bench.health import Health
 from kvtui.bench.prompts import Words
 from kvtui.bench.sample import Sample
-from kvtui.bench.schema import SCHEMA, RecordError, version_of
+from kvtui.bench.schema import SCHEMA, VERSION, RecordError, migrated, version_of
 from kvtui.bench.workload import Workload, WorkloadError, from_table
 
-__all__ = ["SCHEMA", "Record", "RecordError", "new_path", "read_record", "runs_path"]
+__all__ = ["SCHEMA", "Record", "RecordError", "new_path", "read_header", "read_record", "runs_path"]
 
 
 def runs_path(environ: Mapping[str, str] = os.environ) -> Path:
@@ -83,27 +89,31 @@ def read_record(path: Path) -> Record:
     health: dict[tuple[int, int], Health] = {}
     early: dict[int, str] = {}
     more: dict[str, Any] = {"segments": 0}
-    torn = 0
+    torn = version = 0
     try:
         with path.open("rb") as file:
             for line in file:
                 if not line.strip():
                     continue
+                if header is None:
+                    header, version = read_header(line, path)
+                    continue
                 try:
-                    table = msgspec.json.decode(line)
-                    kind = table["type"]
-                except (msgspec.DecodeError, TypeError, KeyError):
-                    if header is None:
-                        raise RecordError(f"{path} is no record of kvtui.") from None
+                    kind = _TYPE.decode(line).type
+                except (msgspec.DecodeError, UnicodeDecodeError):
                     torn += 1
                     continue
-                if header is None:
-                    header = _migrated(table, path)
-                    continue
                 try:
-                    _line(kind, table, samples, health, early, more)
+                    if kind == "request" and version == VERSION:
+                        sample = _SAMPLE.decode(line)  # a long tape is passed over, not taken apart
+                        samples[sample.stage, sample.index, sample.warmup] = sample
+                    else:
+                        table = migrated(msgspec.json.decode(line), version)
+                        _line(kind, table, samples, health, early, more)
                 except (msgspec.ValidationError, KeyError, TypeError) as error:
                     raise RecordError(f"{path}: a line of type {kind!r}: {error}.") from None
+                except (msgspec.DecodeError, UnicodeDecodeError):
+                    torn += 1
     except OSError as error:
         raise RecordError(f"{path} cannot be read: {error.strerror or error}.") from None
     if header is None:
@@ -124,10 +134,28 @@ def read_record(path: Path) -> Record:
     )
 
 
-def _migrated(table: dict[str, Any], path: Path) -> dict[str, Any]:
-    """The header in today's form. Every older schema gets a case here."""
-    version_of(table, path)
-    return table
+class _Typed(msgspec.Struct):
+    type: str
+
+
+_TYPE = msgspec.json.Decoder(_Typed)
+_SAMPLE = msgspec.json.Decoder(Sample)
+
+
+def read_header(line: bytes, path: Path) -> tuple[dict[str, Any], int]:
+    """The first line in today's form, and the version of the schema that it was written in.
+
+    Raises:
+        RecordError: It is no record's.
+    """
+    try:
+        table = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        table = None
+    if not isinstance(table, dict):
+        raise RecordError(f"{path} is no record of kvtui.")
+    version = version_of(table, path)
+    return migrated(table, version), version
 
 
 def _line(

@@ -7,11 +7,13 @@ import os
 import platform
 import secrets
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from time import perf_counter
+from typing import Any, Literal
 
 import msgspec
 
@@ -19,8 +21,11 @@ from kvtui import __version__
 from kvtui.bench.entries import Summary, ends_torn, summary_of
 from kvtui.bench.prepared import Prepared
 from kvtui.bench.progress import BenchEvent, HealthTaken, Learned, RequestEnded, StageEnded
+from kvtui.bench.sample import Sample
 from kvtui.bench.schema import SCHEMA, RecordError
+from kvtui.bench.tape import pack
 from kvtui.bench.workload import Workload, as_table
+from kvtui.measure.meter import Kept
 from kvtui.stream.gather import is_secret_header
 from kvtui.stream.request import Request
 from kvtui.text import redact
@@ -31,8 +36,19 @@ _SHORTEST_SECRET = 6
 class Recorder:
     """Appends a run's lines to its file. A disk that fills up is said once; the run goes on."""
 
-    def __init__(self, path: Path, secret: tuple[str, ...] = (), *, segment: int = 0) -> None:
+    def __init__(
+        self, path: Path, secret: tuple[str, ...] = (), *, segment: int = 0, text: bool = True
+    ) -> None:
+        """Prepare it; nothing is written before ``create`` or ``append``.
+
+        Args:
+            path: The file.
+            secret: What must not be in it.
+            segment: Number of the stretch that begins.
+            text: Whether to write what was said, or only how long it was.
+        """
         self.path = path
+        self._text = text
         self.error = ""
         """Why nothing is written any more."""
         self._secrets = tuple(s for s in secret if len(s) >= _SHORTEST_SECRET)
@@ -47,7 +63,7 @@ class Recorder:
         """
         self._open(os.O_CREAT | os.O_EXCL)
         self.write("run", header)
-        self.write("segment", {"segment": self._segment, "started_at": _now()})
+        self._begin()
         if self.error:
             raise RecordError(f"{self.path} cannot be written: {self.error}.")
 
@@ -60,7 +76,11 @@ class Recorder:
         self._open(0)
         if ends_torn(self.path):
             os.write(self._file, b"\n")
-        self.write("segment", {"segment": self._segment, "started_at": _now()})
+        self._begin()
+
+    def _begin(self) -> None:
+        clocks = {"started_at": _now(), "monotonic_s": perf_counter()}
+        self.write("segment", {"segment": self._segment, **clocks})
 
     def _open(self, flags: int) -> None:
         try:
@@ -91,8 +111,8 @@ class Recorder:
     def take(self, event: BenchEvent) -> None:
         """Write what is worth keeping of an event."""
         if isinstance(event, RequestEnded):
-            if not event.sample.stopped:
-                self.write("request", msgspec.to_builtins(event.sample))
+            if not event.sample.stopped:  # it will be run again
+                self.request(event.sample, event.kept)
         elif isinstance(event, StageEnded):
             self.write("stage_end", {"stage": event.stage, "why": event.why})
         elif isinstance(event, HealthTaken):
@@ -107,6 +127,13 @@ class Recorder:
         elif isinstance(event, Learned):
             words = asdict(event.words) if event.words else None
             self.write("learned", {"words": words, "ignore_eos": event.ignore_eos})
+
+    def request(self, sample: Sample, kept: Kept | None) -> None:
+        """Write a request that has ended, whatever became of it."""
+        line = msgspec.to_builtins(sample)
+        if kept is not None:
+            line["tape"] = pack(kept, self._secrets, text=self._text)
+        self.write("request", line)
 
     def end(self) -> None:
         """The run is through: what came of it is summed up for lists of runs."""
@@ -132,20 +159,31 @@ def secrets_of(prepared: Prepared, request: Request) -> tuple[str, ...]:
 
 
 def header_of(
-    prepared: Prepared, request: Request, workload: Workload, nonce: str
+    prepared: Prepared,
+    request: Request,
+    workload: Workload,
+    nonce: str,
+    kind: Literal["bench", "run"] = "bench",
 ) -> dict[str, Any]:
     """The first line of a new record."""
     endpoint = prepared.endpoint
+    created = _now()
     return {
         "schema": SCHEMA,
         "id": secrets.token_hex(6),
-        "created_at": _now(),
+        "kind": kind,
+        "created_at": created,
+        "clock": {
+            "name": "perf_counter",
+            "resolution_s": time.get_clock_info("perf_counter").resolution,
+            "monotonic_s": perf_counter(),
+            "wall": created,
+        },
         "kvtui": __version__,
         "machine": {
             "platform": platform.platform(),
             "python": platform.python_version(),
             "cpus": os.cpu_count(),
-            "clock": "perf_counter",
             "argv": [redact(word, endpoint.api_key) for word in sys.argv[1:]],
         },
         "endpoint": {

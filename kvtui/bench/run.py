@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kvtui.bench.curl import Sent
 from kvtui.measure.figures import RunFigures, Snapshot
-from kvtui.measure.meter import Meter, Piece, Stamps
+from kvtui.measure.meter import Kept, Meter, Piece, Stamps
 from kvtui.measure.rate import Sample
 from kvtui.stream.quirks import Quirks
 from kvtui.stream.request import Request
@@ -62,6 +62,10 @@ class Run:
     def stamps(self) -> Stamps:
         """When its parts happened."""
         return self._meter.stamps()
+
+    def kept(self) -> Kept | None:
+        """Its events, where the session was told to keep them; whole when it is done."""
+        return self._meter.kept()
 
     def sent(self) -> Sent:
         """What was asked, as it went out in the end; complete when it is done."""

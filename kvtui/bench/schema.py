@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-VERSION = 1
+VERSION = 2
 SCHEMA = f"kvtui.record/{VERSION}"
 
 
@@ -33,3 +33,22 @@ def version_of(header: Mapping[str, Any], path: Path) -> int:
             f" {SCHEMA}; a later one reads it."
         )
     return version
+
+
+def migrated(line: dict[str, Any], version: int) -> dict[str, Any]:
+    """A line of an older record in today's form; every older version has its step."""
+    for number in range(version, VERSION):
+        line = _STEPS[number](line)
+    return line
+
+
+def _from_1(line: dict[str, Any]) -> dict[str, Any]:
+    """2 has ``kind`` and ``clock`` in ``run``, ``summary`` in ``end``, ``tape`` in ``request``."""
+    if line.get("type") != "run":
+        return line
+    machine = dict(line.get("machine") or {})
+    clock = {"name": machine.pop("clock", "perf_counter"), "wall": line.get("created_at")}
+    return {**line, "schema": SCHEMA, "kind": "bench", "machine": machine, "clock": clock}
+
+
+_STEPS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _from_1}

@@ -100,6 +100,7 @@ class Session:
         unique_prefix: bool | None = None,
         keep_pieces: bool = True,
         keep_reads: bool = False,
+        keep_events: bool | None = None,
     ) -> Run:
         """Send a request.
 
@@ -110,6 +111,8 @@ class Session:
                 answers for it. None: from the second repeat on.
             keep_pieces: Whether ``Run.drain`` will be called.
             keep_reads: Whether ``Run.stamps`` shall tell when each read with tokens came.
+            keep_events: Whether ``Run.kept`` shall hold them, for a record. None: as the session's
+                options say.
         """
         wanted = run_index > 0 if unique_prefix is None else unique_prefix
         if wanted and not request.endpoint.embedded:  # the embedded engine caches no prefixes
@@ -121,6 +124,7 @@ class Session:
             lag=self._lag.between,
             keep_pieces=keep_pieces,
             keep_reads=keep_reads,
+            keep_events=self._options.record if keep_events is None else keep_events,
             secrets=secrets_of(request.endpoint, request.extra_headers),
         )
         run = Run(meter, self._loop, request)

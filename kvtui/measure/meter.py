@@ -18,7 +18,7 @@ from kvtui.measure.figures import LivePhase, RunFigures, Snapshot, TokenSource
 from kvtui.measure.mask import Mask, MaskedStream
 from kvtui.measure.rate import RunningRate, Sample
 from kvtui.measure.tally import Tally
-from kvtui.stream.events import Delta, DeltaKind, Event
+from kvtui.stream.events import Delta, DeltaKind, Ended, Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,23 @@ class Stamps:
     """(stamp, chunks so far), where they were asked for."""
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A request's events, as they came: what its record is made from."""
+
+    start: float
+    """``perf_counter`` when it was started."""
+    per_chunk: float | None
+    batches: Sequence[Sequence[Event]]
+    """As they were fed: several may come out of one read, with one stamp."""
+    cut: int = 0
+    """Events that were too many to keep."""
+
+
+MOST_KEPT = 200_000
+"""Events kept of one request."""
+
+
 def _no_lag(_: float, __: float) -> float:
     return 0.0
 
@@ -61,6 +78,8 @@ class Meter:
         clock: Monotonic seconds, the clock of the events.
         keep_pieces: Whether ``drain`` will be called: without it no text waits for anybody.
         keep_reads: Whether ``stamps`` shall tell when each read with tokens came.
+        keep_events: Whether ``kept`` will be called.
+        started_at: When the request began (UTC, ISO 8601), where that is not now.
         secrets: The keys in use: no text that leaves the meter has one in it.
     """
 
@@ -72,6 +91,8 @@ class Meter:
         clock: Callable[[], float] = perf_counter,
         keep_pieces: bool = False,
         keep_reads: bool = False,
+        keep_events: bool = False,
+        started_at: str | None = None,
         secrets: Iterable[str] = (),
     ) -> None:
         self._lock = threading.Lock()
@@ -80,7 +101,7 @@ class Meter:
         self._lag = lag
         self._clock = clock
         self._start = clock()
-        self._started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._started_at = started_at or datetime.now(UTC).isoformat(timespec="milliseconds")
         self._figures: RunFigures | None = None
         self._last_piece = 0.0
         self._mask = Mask(secrets)
@@ -91,11 +112,23 @@ class Meter:
             self._tally.fresh = []
         if keep_reads:
             self._tally.reads = []
+        self._kept: list[tuple[Event, ...]] | None = [] if keep_events else None
+        self._room = MOST_KEPT
+        self._cut = 0
 
     def feed(self, events: Sequence[Event]) -> None:
         """Take the events of one read."""
         with self._lock:
             self._tally.feed(events)
+            if self._kept is not None:
+                self._keep(self._kept, events)
+
+    def _keep(self, kept: list[tuple[Event, ...]], events: Sequence[Event]) -> None:
+        self._room -= len(events)
+        if self._room >= 0 or type(events[-1]) is Ended:
+            kept.append(tuple(events))  # a tuple of these is nothing that the collector walks
+        else:
+            self._cut += len(events)
 
     def conclude(self, classify: Callable[[Evidence], Verdict]) -> RunFigures:
         """The figures once ``Ended`` came; the snapshot shows them from then on."""
@@ -172,6 +205,12 @@ class Meter:
                 tally.ended.t if tally.ended is not None else None,
                 tuple(tally.reads or ()),
             )
+
+    def kept(self) -> Kept | None:
+        """The events so far; None where they were not to be kept. Its list grows on."""
+        if self._kept is None:
+            return None
+        return Kept(self._start, self._per_chunk, self._kept, self._cut)
 
     def snapshot(self) -> Snapshot:
         """The state now."""

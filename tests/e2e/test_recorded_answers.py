@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from kvtui.bench.document import run_object
 from kvtui.bench.options import RunOptions
+from kvtui.bench.playback import recordings
+from kvtui.bench.prepared import Prepared
+from kvtui.bench.recorder import Recorder, header_of, secrets_of
+from kvtui.bench.run import Run
+from kvtui.bench.sample import sample_of
 from kvtui.bench.session import Session
+from kvtui.bench.workload import Spec, expand
 from kvtui.config import Endpoint, Settings, config_path
+from kvtui.measure.figures import RunFigures
 from kvtui.stream.request import Request, Timeouts
 from tests.wire.replay_server import ANSWERS, repeated, replay_server
 
@@ -30,14 +39,15 @@ def session(replay: str) -> Iterator[Session]:
 
 
 @pytest.mark.parametrize("number", range(len(ANSWERS)), ids=[case["name"] for case in ANSWERS])
-def test_answer(number: int, replay: str, session: Session) -> None:
+def test_answer(number: int, replay: str, session: Session, tmp_path: Path) -> None:
     case = ANSWERS[number]
     expect = case["expect"]
     endpoint = Endpoint(f"{replay}/{number}/v1", "test", api_key=KEY, key_from="TEST_KEY")
     body = {"stream": False} if case.get("stream") is False else {}
     request = Request(endpoint, "m", "Hi", extra_body=body, timeouts=TIMEOUTS)
 
-    figures = session.start(request, keep_pieces=False).result(20)
+    run = session.start(request, keep_pieces=False, keep_events=True)
+    figures = run.result(20)
 
     verdict = figures.verdict
     assert f"{verdict.cls}.{verdict.subcode}" == expect["outcome"]
@@ -52,3 +62,32 @@ def test_answer(number: int, replay: str, session: Session) -> None:
     if expect.get("first_token", "none") == "none":
         assert figures.ttft_ms is None
         assert figures.decode_tps is None
+    replayed(run, figures, tmp_path)
+
+
+def replayed(run: Run, figures: RunFigures, folder: Path) -> None:
+    """Written to a record and played again, the request gives the figures that it gave."""
+    sample = sample_of(
+        figures, run.stamps(), 0.0, stage=0, index=0, warmup=False, segment=0, late_ms=None
+    )
+    endpoint = run.request.endpoint
+    prepared = Prepared(endpoint, "m")
+    workload = expand(Spec(prompts=("Hi",), requests=1), "run")
+    recorder = Recorder(folder / "r.jsonl", secrets_of(prepared, run.request))
+    recorder.create(header_of(prepared, run.request, workload, "n", "run"))
+    recorder.request(sample, run.kept())
+    recorder.close()
+    assert KEY not in recorder.path.read_text()
+    (recording,) = recordings(recorder.path)
+    before, after = run_object(figures), run_object(recording.figures())
+    for table in (before, after):
+        table.pop("formula")  # rounded numbers in words
+    if before["failure"]:
+        before["failure"]["evidence"].pop("headers")
+        after["failure"]["evidence"].pop("headers")
+    for name, value in before.items():  # stamps are kept to the microsecond
+        if name.endswith("_tps") and value:
+            before[name] = pytest.approx(value, rel=0.002 / before["e2e_ms"] + 0.05)
+        elif isinstance(value, float):
+            before[name] = pytest.approx(value, abs=0.003)
+    assert after == before

@@ -123,3 +123,34 @@ def test_where_records_go(tmp_path: Path) -> None:
     name = new_path("../odd name", tmp_path)
     assert name.parent == tmp_path
     assert "odd-name" in name.name
+
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "records"
+
+
+def test_a_record_of_version_1_is_read_as_todays() -> None:
+    record = read_record(FIXTURES / "v1-finished.jsonl")
+    assert record.header["kind"] == "bench"
+    assert record.header["clock"]["name"] == "perf_counter"
+    assert record.header["clock"]["wall"] == "2026-11-29T22:35:16.093+00:00"
+    assert "clock" not in record.header["machine"]
+    assert (record.finished, record.tags, record.note) == (True, ("base",), "before the upgrade")
+    measured = [s for s in record.samples if not s.warmup]
+    assert len(measured) == 6
+    assert len(record.samples) == 9
+    assert all(s.completed and s.ttft_ms and s.tpot_ms for s in measured)
+
+
+def test_a_record_of_version_1_that_was_killed_keeps_its_failures() -> None:
+    record = read_record(FIXTURES / "v1-killed.jsonl")
+    assert not record.finished
+    assert record.torn == 1
+    assert [f"{s.cls}.{s.subcode}" for s in record.samples] == ["auth.invalid_key"] * 2
+    assert all(s.failure and s.failure["evidence"]["status"] == 401 for s in record.samples)
+
+
+def test_a_record_of_a_later_kvtui_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "later.jsonl"
+    path.write_text('{"type":"run","schema":"kvtui.record/77","kvtui":"5.0"}\n')
+    with pytest.raises(RecordError, match=r"kvtui\.record/77, written by kvtui 5\.0: this kvtui"):
+        read_record(path)

@@ -1,0 +1,147 @@
+"""A recorded request through the meter again: the figures come from the code that made them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kvtui.bench.record import read_header
+from kvtui.bench.sample import Sample
+from kvtui.bench.schema import VERSION, RecordError, migrated
+from kvtui.bench.tape import TapeError, unpack
+from kvtui.failure import Evidence, Verdict, classify
+from kvtui.measure.figures import RunFigures
+from kvtui.measure.meter import Meter
+from kvtui.stream.events import Event
+
+_FIGURES = (
+    "connect_ms", "ttft_ms", "ttfa_ms", "tpot_ms", "decode_tps", "e2e_tps", "e2e_ms",
+    "prompt_tokens", "cached_prompt_tokens", "completion_tokens", "reasoning_tokens",
+    "estimated_tokens", "token_source", "chunks", "finish_reason", "itl_p50_ms", "itl_p99_ms",
+    "tokens_per_chunk",
+)  # fmt: skip
+"""What a tape that was cut is not asked for, since the record has it."""
+
+
+class _Taped(Sample, frozen=True, kw_only=True):
+    """A line of type ``request`` with its tape."""
+
+    tape: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One recorded request."""
+
+    path: Path
+    number: int
+    """Of the file's requests, from 1, warm-up included."""
+    sample: Sample
+    tape: Mapping[str, Any]
+
+    def reads(self, start: float = 0.0) -> list[list[Event]]:
+        """Its events, one list a read; their stamps count on from ``start``.
+
+        Raises:
+            RecordError: Its tape is damaged.
+        """
+        try:
+            return unpack(self.tape, start)
+        except TapeError as error:
+            raise RecordError(f"{self.path}, request {self.number}: {error}.") from None
+
+    def meter(self, start: float, clock: Callable[[], float] | None = None) -> Meter:
+        """A meter for it, which shows nothing yet; time begins at ``start``."""
+        late = (self.sample.loop_lag_ms or 0.0) / 1000
+        return Meter(
+            per_chunk=self.tape.get("per_chunk"),
+            lag=lambda _, __: late,
+            clock=clock or (lambda: start),
+            keep_pieces=clock is not None,
+            started_at=self.sample.started_at,
+        )
+
+    def conclude(self, meter: Meter) -> RunFigures:
+        """The figures once all reads were fed to ``meter``."""
+        figures = meter.conclude(self._verdict)
+        if not self.tape.get("cut"):
+            return figures
+        known = {name: getattr(self.sample, name) for name in _FIGURES}
+        return replace(figures, **known)
+
+    def _verdict(self, evidence: Evidence) -> Verdict:
+        """What is thought of it now; the class it was given then stands."""
+        verdict = classify(evidence)
+        sample = self.sample
+        if (verdict.cls, verdict.subcode) == (sample.cls, sample.subcode):
+            return verdict
+        failure = sample.failure or {}
+        fixes = failure.get("fixes")
+        return replace(
+            verdict,
+            cls=sample.cls,  # type: ignore[arg-type]
+            subcode=sample.subcode,
+            message=str(failure.get("message") or verdict.message),
+            fixes=tuple(map(str, fixes)) if isinstance(fixes, list) else verdict.fixes,
+        )
+
+    def figures(self) -> RunFigures:
+        """Its figures at once.
+
+        Raises:
+            RecordError: Its tape is damaged.
+        """
+        meter = self.meter(0.0)
+        for events in self.reads():
+            meter.feed(events)
+        return self.conclude(meter)
+
+
+def recordings(path: Path, numbers: Mapping[int, Any] | None = None) -> Iterator[Recording]:
+    """The requests of a record that have a tape, one after another, so that none has to be kept.
+
+    Args:
+        path: The record.
+        numbers: Only these; None: all.
+
+    Raises:
+        RecordError: It cannot be read, or is none.
+    """
+    try:
+        with path.open("rb") as file:
+            _, version = read_header(file.readline(), path)
+            number = 0
+            for line in file:
+                if b'"type":"request"' not in line[:64]:
+                    continue
+                number += 1
+                if numbers is not None and number not in numbers:
+                    continue
+                taped = _request(line, version)
+                if taped is not None and taped.tape is not None and _whole(taped.tape):
+                    yield Recording(path, number, taped, taped.tape)
+    except OSError as error:
+        raise RecordError(f"{path} cannot be read: {error.strerror or error}.") from None
+
+
+def _request(line: bytes, version: int) -> _Taped | None:
+    """A request; None for a line that was torn."""
+    try:
+        if version == VERSION:
+            return msgspec.json.decode(line, type=_Taped)
+        return msgspec.convert(migrated(json.loads(line), version), _Taped)
+    except (msgspec.DecodeError, ValueError):
+        return None
+
+
+def _whole(tape: Mapping[str, Any]) -> bool:
+    """It tells how the request ended, as every tape does that was written whole."""
+    more = tape.get("more")
+    return isinstance(more, list) and any(
+        isinstance(event, dict) and event.get("is") == "ended" for event in more
+    )
