@@ -51,7 +51,11 @@ class Flights:
     def start(self, request: Request, place: Place, *, keep_reads: bool) -> Run:
         """Send a request."""
         run = self._session.start(
-            request, unique_prefix=False, keep_pieces=False, keep_reads=keep_reads
+            request,
+            unique_prefix=False,
+            keep_pieces=False,
+            keep_reads=keep_reads,
+            keep_events=True,
         )
         self._number += 1
         key = self._number

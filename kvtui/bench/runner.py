@@ -342,7 +342,7 @@ class Runner:
         self._ours.append(sample)
         self._samples.append(sample)
         self._pace.add(sample)
-        self._on_event(RequestEnded(sample))
+        self._on_event(RequestEnded(sample, run.kept()))
 
     def _judge(self, stage: Stage, driver: Driver) -> str:
         """Why the stage need not go on; empty: it does."""

@@ -278,7 +278,8 @@ def _reads(tape: Mapping[str, Any], start: float) -> list[list[Event]]:
                 number = next(tokens, None)
                 events.append(Delta(t, kind, str(next(pieces)), number, 0, op.isupper()))
             elif op == "u":
-                assert usage is not None
+                if usage is None:
+                    raise TapeError("a count of a tape grows from none")
                 count = (usage.completion_tokens or 0) + next(counts)
                 usage = msgspec.structs.replace(usage, t=t, completion_tokens=count)
                 events.append(usage)
