@@ -10,7 +10,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kvtui.bench.curl import Sent
-from kvtui.measure.figures import RunFigures, Snapshot
+from kvtui.measure.figures import LivePhase, RunFigures, Snapshot
+from kvtui.measure.gaps import Gaps
 from kvtui.measure.meter import Kept, Meter, Piece, Stamps
 from kvtui.measure.rate import Sample
 from kvtui.stream.quirks import Quirks
@@ -47,6 +48,14 @@ class Run:
         """The text since the last call."""
         return self._meter.drain()
 
+    def follow(self) -> None:
+        """Keep the text for ``drain`` from now on, what came before included."""
+        self._meter.follow()
+
+    def glance(self) -> tuple[LivePhase, int]:
+        """Phase and tokens so far, cheaper than a snapshot."""
+        return self._meter.glance()
+
     def tps_series(self, n: int) -> list[tuple[float, float]]:
         """At most ``n`` points (seconds after the first token, running TPS), oldest first."""
         return [(sample.t, sample.tps) for sample in self._meter.series(n)]
@@ -58,6 +67,10 @@ class Run:
     def itl_histogram(self, bins: int = 40) -> list[tuple[float, float, int]]:
         """Gaps between chunks: (from, to) in seconds and how many."""
         return self._meter.histogram(bins)
+
+    def add_gaps(self, total: Gaps) -> None:
+        """Count the gaps between its chunks in a total of many requests."""
+        self._meter.add_gaps(total)
 
     def stamps(self) -> Stamps:
         """When its parts happened."""

@@ -22,6 +22,12 @@ class Gaps:
         self._buckets[bucket] = self._buckets.get(bucket, 0) + chunks
         self.n += chunks
 
+    def merge(self, other: Gaps) -> None:
+        """Count another's gaps too."""
+        for bucket, count in other._buckets.copy().items():
+            self._buckets[bucket] = self._buckets.get(bucket, 0) + count
+            self.n += count
+
     def percentile(self, fraction: float) -> float | None:
         """The gap in seconds below which ``fraction`` of all lie; None without any."""
         if not self.n:
@@ -33,6 +39,13 @@ class Gaps:
             if seen >= wanted:
                 return _FLOOR * exp((bucket + 0.5) * _GROWTH)
         return None
+
+    def buckets(self) -> list[tuple[float, float, int]]:
+        """(from, to, count) in seconds as they are counted, each two percent wide."""
+        return [
+            (_FLOOR * exp(at * _GROWTH), _FLOOR * exp((at + 1) * _GROWTH), count)
+            for at, count in sorted(self._buckets.copy().items())
+        ]
 
     def histogram(self, bins: int) -> list[tuple[float, float, int]]:
         """(from, to, count) in seconds: ``bins`` equal steps of the logarithm."""

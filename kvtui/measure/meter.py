@@ -15,6 +15,7 @@ from time import perf_counter
 from kvtui.failure import Evidence, Verdict
 from kvtui.measure.conclude import conclude, count_tokens, first_tokens
 from kvtui.measure.figures import LivePhase, RunFigures, Snapshot, TokenSource
+from kvtui.measure.gaps import Gaps
 from kvtui.measure.mask import Mask, MaskedStream
 from kvtui.measure.rate import RunningRate, Sample
 from kvtui.measure.tally import Tally
@@ -193,6 +194,11 @@ class Meter:
         with self._lock:
             return self._tally.gaps.histogram(bins)
 
+    def add_gaps(self, total: Gaps) -> None:
+        """Count the gaps between this request's chunks in a total of many."""
+        with self._lock:
+            total.merge(self._tally.gaps)
+
     def stamps(self) -> Stamps:
         """When the request's parts happened."""
         with self._lock:
@@ -211,6 +217,24 @@ class Meter:
         if self._kept is None:
             return None
         return Kept(self._start, self._per_chunk, self._kept, self._cut)
+
+    def follow(self) -> None:
+        """Keep the text for ``drain`` from now on; what came before is its first piece."""
+        with self._lock:
+            tally = self._tally
+            if tally.fresh is not None:
+                return
+            t = tally.t_last or self._clock()
+            texts: tuple[tuple[DeltaKind, str], ...] = (
+                ("reasoning", str(tally.reasoning)),
+                ("content", str(tally.content)),
+            )
+            tally.fresh = [Delta(t, kind, text) for kind, text in texts if text]
+
+    def glance(self) -> tuple[LivePhase, int]:
+        """Phase and tokens so far: what a lane of many shows, cheaper than a snapshot."""
+        with self._lock:
+            return self._phase(), self._tokens_now()[0] or 0
 
     def snapshot(self) -> Snapshot:
         """The state now."""

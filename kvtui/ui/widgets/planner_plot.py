@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.text import Text
-
 from kvtui.text import GIB
+from kvtui.ui.draw.plotext_rows import blank_figure, rows_of
 from kvtui.ui.planner.curve import Curve, said
 from kvtui.ui.rows import BLANK, Row, Span, crop, row
 from kvtui.ui.ticks import tick_label, ticks
@@ -70,13 +69,7 @@ def draw_plot(curve: Curve, width: int, height: int) -> list[Row]:
     """
     import plotext
 
-    plotext.terminal.limit(False, False)
-    figure = plotext.figure
-    figure.clear()
-    figure.theme("default")
-    figure.plot_size(width, height)
-    for axis in ("x", "y"):
-        figure.axes(False, axis=axis, side=1)
+    figure = blank_figure(width, height)
     room, fixed, end = curve.room / GIB, curve.fixed / GIB, curve.end
     highest = max(room, fixed, min(curve.asked_bytes / GIB, 1.6 * room)) or 1
     cell = highest / max(height - 4, 1)
@@ -107,8 +100,7 @@ def draw_plot(curve: Curve, width: int, height: int) -> list[Row]:
     x_ruler.ticks(marks, [tick_label(mark, binary=binary) for mark in marks])
     sizes = ticks(top, height // 3 + 1)
     y_ruler.ticks(sizes, [f"{size:,.10g}" for size in sizes])
-    text = Text.from_ansi(figure.build().string().rstrip("\n"))
-    return [_roles(line) for line in text.split("\n")]
+    return rows_of(figure, _TAGS)
 
 
 def _visible(curve: Curve, top: float) -> tuple[list[float], list[float]]:
@@ -127,23 +119,3 @@ def _visible(curve: Curve, top: float) -> tuple[list[float], list[float]]:
     if len(xs) < 2:
         return [0.0, 0.0], [0.0, min(top, curve.fixed / GIB)]
     return xs, ys
-
-
-def _roles(line: Text) -> Row:
-    """A line of plotext's as spans: its colours become roles, frame and labels are muted."""
-    spans: list[Span] = []
-    plain = line.plain
-    roles = ["muted"] * len(plain)
-    for start, end, style in line.spans:
-        color = getattr(style, "color", None)
-        if color is not None and color.number in _TAGS:
-            role = _TAGS[color.number]
-            for at in range(start, min(end, len(plain))):
-                if role == "muted" or "\u2800" <= plain[at] <= "\u28ff":
-                    roles[at] = role
-    for char, role in zip(plain, roles, strict=True):
-        if spans and spans[-1].role == role:
-            spans[-1] = Span(spans[-1].text + char, role)
-        else:
-            spans.append(Span(char, role))
-    return tuple(spans)

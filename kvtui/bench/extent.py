@@ -1,0 +1,58 @@
+"""How much a workload sends: told before it starts, since a provider may charge for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kvtui.bench.prompts import PROBES
+from kvtui.bench.workload import Workload
+
+_CHARS_PER_TOKEN = 4
+"""Of English, about: for prompts that are texts, whose tokens only the server counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Requests and tokens of a whole run, warm-up and probes included."""
+
+    levels: int
+    requests: int
+    warmup: int
+    """Of the requests, those before the measured ones."""
+    prompt_tokens: int
+    """About: the server counts."""
+    output_tokens: int
+    """At most."""
+    seconds: float = 0.0
+    """Of the levels that a duration ends, whose requests are not counted here."""
+
+    @property
+    def bounded(self) -> bool:
+        """The number of requests is known."""
+        return not self.seconds
+
+
+def extent_of(workload: Workload) -> Extent:
+    """What a workload sends from its start to its end."""
+    requests = warmup = prompt = output = 0
+    seconds = 0.0
+    for stage in workload.stages:
+        length = stage.prompt_tokens or _longest(stage.texts) // _CHARS_PER_TOKEN
+        measured = stage.requests or 0
+        if stage.duration_s is not None and stage.requests is None:
+            seconds += stage.duration_s
+        sent = measured + stage.warmup
+        requests += sent
+        warmup += stage.warmup
+        prompt += sent * length
+        output += sent * stage.max_tokens
+    if any(not stage.texts for stage in workload.stages):
+        requests += len(PROBES)
+        warmup += len(PROBES)
+        prompt += sum(PROBES)
+        output += len(PROBES)
+    return Extent(len(workload.stages), requests, warmup, prompt, output, seconds)
+
+
+def _longest(texts: tuple[str, ...]) -> int:
+    return max(map(len, texts), default=0)

@@ -1,0 +1,157 @@
+"""The table of a run's levels, with as many columns as fit; and its findings as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kvtui.bench.findings import Finding
+from kvtui.bench.levels import Level
+from kvtui.bench.quantiles import Figure
+from kvtui.text import UNKNOWN, milliseconds, one_line, rate
+from kvtui.ui.rows import Row, Span, clip, left, right, row, wrap
+
+MARKS = {True: ("✓", "good"), False: ("✗", "bad"), None: ("–", "muted")}
+"""What a finding holds → glyph and role."""
+_CAUTIONS = {
+    "failures": ("▲", "bad"),
+    "client_bound": ("▲", "warn"),
+    "estimated_count": ("~", "warn"),
+    "short_output": ("▲", "warn"),
+}
+
+
+class _Column(NamedTuple):
+    head: str
+    cell: Callable[[Level], str]
+    rank: int
+    """Columns of a lower rank stay longer when room is short."""
+    role: str = "text"
+
+
+def _middle(name: str) -> Callable[[Level], str]:
+    def cell(level: Level) -> str:
+        figure: Figure | None = getattr(level, name)
+        return milliseconds(figure.p50 if figure else None)
+
+    return cell
+
+
+def _between(name: str) -> Callable[[Level], str]:
+    """The interval of the median; where there are too few for one, the extremes."""
+
+    def cell(level: Level) -> str:
+        figure: Figure | None = getattr(level, name)
+        if figure is None or figure.n < 2:
+            return ""
+        if figure.p50_ci95 is None:
+            return f"{figure.min:.4g}…{figure.max:.4g}"
+        low, high = figure.p50_ci95
+        return f"[{low:.4g}, {high:.4g}]"
+
+    return cell
+
+
+def _tail(name: str) -> Callable[[Level], str]:
+    def cell(level: Level) -> str:
+        figure: Figure | None = getattr(level, name)
+        if figure is None:
+            return UNKNOWN
+        # With fewer than one value expected beyond it, it is the largest value by a name.
+        mark = "~" if figure.n < 100 else ""
+        return f"{mark}{milliseconds(figure.p99)}"
+
+    return cell
+
+
+def _share(level: Level) -> str:
+    return UNKNOWN if level.goodput_share is None else f"{100 * level.goodput_share:.0f} %"
+
+
+def _tps(level: Level) -> str:
+    steady = level.steady_output_tps
+    return rate(steady) if steady is not None else f"{rate(level.output_tps)}*"
+
+
+def _prompt(level: Level) -> str:
+    return UNKNOWN if level.prompt_tokens is None else f"{level.prompt_tokens:,.0f}"
+
+
+def _failed(level: Level) -> str:
+    return ", ".join(f"{n} {name}" for name, n in level.failed.items()) or "0"
+
+
+_COLUMNS = (
+    _Column("n", lambda level: str(level.completed), 0),
+    _Column("failed", _failed, 1),
+    _Column("prompt", _prompt, 5),
+    _Column("TTFT", _middle("ttft_ms"), 0, "strong"),
+    _Column("95 %", _between("ttft_ms"), 3, "muted"),
+    _Column("p99", _tail("ttft_ms"), 6, "muted"),
+    _Column("TPOT", _middle("tpot_ms"), 0, "strong"),
+    _Column("95 %", _between("tpot_ms"), 3, "muted"),
+    _Column("p99", _tail("tpot_ms"), 6, "muted"),
+    _Column("E2E", _middle("e2e_ms"), 2),
+    _Column("tok/s", _tps, 0, "strong"),
+    _Column("req/s", lambda level: rate(level.request_rate), 4),
+)
+_WARM = _Column("warm TTFT", _middle("ttft_warm_ms"), 2)
+_GOOD = _Column("goodput", _share, 1)
+_MOST_LABEL = 34
+_LEAST_LABEL = 14
+
+
+def level_rows(levels: Sequence[Level], width: int) -> list[Row]:
+    """The head and a row a level: medians, with what is known of their certainty beside."""
+    if not levels:
+        return [row(("no level is done yet", "muted"))]
+    columns = list(_COLUMNS)
+    if any(level.ttft_warm_ms for level in levels):
+        columns.insert(4, _WARM)
+    if any(level.goodput_share is not None for level in levels):
+        columns.append(_GOOD)
+    if not any(level.failed for level in levels):
+        columns = [column for column in columns if column.head != "failed"]
+    sizes = {
+        column: max(len(column.head), *(len(column.cell(level)) for level in levels)) + 2
+        for column in columns
+    }
+    longest = min(_MOST_LABEL, max(len(level.label) for level in levels))
+    room = width - max(_LEAST_LABEL, min(longest, width // 3))
+    while len(columns) > 1 and sum(sizes[column] for column in columns) > room:
+        columns.remove(max(columns, key=lambda column: column.rank))
+    label = max(_LEAST_LABEL, min(longest, width - sum(sizes[column] for column in columns)))
+    head: list[Span] = [Span(left("level", label), "muted")]
+    head += [Span(right(column.head, sizes[column]), "muted") for column in columns]
+    lines: list[Row] = [tuple(head)]
+    for level in levels:
+        bound = level.client is not None and level.client.client_bound
+        name = clip(one_line(level.label, 60), label - (2 if bound else 0))
+        spans = [Span(left(f"▲ {name}" if bound else name, label), "warn" if bound else "text")]
+        for column in columns:
+            role = "bad" if column.head == "failed" and level.failed else column.role
+            spans.append(Span(right(column.cell(level), sizes[column]), role))
+        lines.append(tuple(spans))
+    return lines
+
+
+def table_note(levels: Sequence[Level]) -> str:
+    """What the signs of the table mean, those that it has."""
+    parts = []
+    if any(level.client is not None and level.client.client_bound for level in levels):
+        parts.append("▲ client-bound: this process was part of what was measured")
+    if any(level.steady_output_tps is None for level in levels):
+        parts.append("* over all, ramp and tail included")
+    return " · ".join(parts)
+
+
+def finding_rows(findings: Sequence[Finding], width: int) -> list[Row]:
+    """Each sentence with its sign: ✓ it holds, ✗ it does not, – the figures do not decide it."""
+    if not findings:
+        return [row(("what the figures say comes when the run is over", "muted"))]
+    lines: list[Row] = []
+    for finding in findings:
+        glyph, role = _CAUTIONS.get(finding.code) or MARKS[finding.holds]
+        for at, line in enumerate(wrap(one_line(finding.message, 600), max(10, width - 2))):
+            lines.append(row((f"{glyph} " if not at else "  ", role), (line, "text")))
+    return lines

@@ -1,0 +1,290 @@
+"""A run under way: its thread, and frozen states for a screen that may come and go meanwhile."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from kvtui.bench.progress import (
+    BenchEvent,
+    HealthTaken,
+    Note,
+    Progress,
+    RequestEnded,
+    RequestStarted,
+    StageStarted,
+)
+from kvtui.bench.results import Results, results_of
+from kvtui.bench.sample import Sample
+from kvtui.bench.summary import levels_of
+from kvtui.text import one_line
+from kvtui.ui.experiments.lanes import Lane, Lanes
+from kvtui.ui.experiments.plots import Plot, gaps_of, plots_of
+
+if TYPE_CHECKING:
+    from kvtui.bench.begin import Begun
+    from kvtui.bench.health import Health
+    from kvtui.bench.levels import Level
+    from kvtui.bench.record import Record
+    from kvtui.bench.run import Run
+    from kvtui.bench.workload import Workload
+
+RunPhase: TypeAlias = Literal["running", "paused", "stopping", "stopped", "done", "lost"]
+WINDOW_S = 2.0
+"""Over which the tokens a second of all streams are counted."""
+LEVELS_S = 1.0
+"""The table of levels is worked out anew at most this often."""
+BOUND = 0.9
+"""Of a core: from here on this process is part of what is measured."""
+LAST = 16
+"""Requests of the level that tell the lag now."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveState:
+    """What the screen draws of a run; None: not known yet."""
+
+    phase: RunPhase
+    progress: Progress | None
+    lanes: tuple[Lane, ...] = ()
+    ttft_ms: float | None = None
+    """Median of the level so far."""
+    tpot_ms: float | None = None
+    tps: float | None = None
+    """Tokens of all streams in the last two seconds, a second."""
+    lag_ms: float | None = None
+    """Own lateness in reading, the worst of the latest requests."""
+    cpu_share: float | None = None
+    """Of this process, of a core."""
+    levels: tuple[Level, ...] = ()
+    samples: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def running(self) -> bool:
+        """Requests are, or may be, on their way."""
+        return self.phase in ("running", "paused", "stopping")
+
+    @property
+    def client_bound(self) -> bool:
+        """This process is part of what is measured."""
+        return self.cpu_share is not None and self.cpu_share >= BOUND
+
+
+class Experiment:
+    """Runs what was begun; the screen asks for ``state`` when it draws."""
+
+    def __init__(
+        self,
+        begun: Begun,
+        workload: Workload,
+        label: str,
+        *,
+        done: Sequence[Sample] = (),
+        on_over: Callable[[], object] = lambda: None,
+        clock: Callable[[], float] = perf_counter,
+    ) -> None:
+        """Remember what to run; nothing is sent before ``start``.
+
+        Args:
+            begun: The runner and its record.
+            workload: What it runs.
+            label: Endpoint and model, free of secrets.
+            done: Requests that an earlier part of the run has done.
+            on_over: Told at the end, on the run's thread.
+            clock: Monotonic seconds.
+        """
+        self.workload = workload
+        self.label = label
+        self.path = begun.recorder.path
+        self.record: Record | None = None
+        """When it is over."""
+        self.results: Results | None = None
+        """When it is over."""
+        self.trouble = ""
+        """What went wrong in kvtui itself, or with the record."""
+        self.lanes = Lanes()
+        self._begun = begun
+        self._on_over = on_over
+        self._clock = clock
+        self._samples = list(done)
+        self._health: dict[tuple[int, int], Health] = {}
+        self._notes: list[str] = []
+        self._stage = 0
+        self._levels: tuple[Level, ...] = ()
+        self._levelled = -LEVELS_S
+        self._stopping = False
+        self._over = threading.Event()
+        self._gaps = gaps_of(done)
+        self._tokens: deque[tuple[float, int]] = deque()
+        self._cpu: tuple[float, float] | None = None
+        self._plots: tuple[int, tuple[Plot, ...]] = (-1, ())
+        self._thread = threading.Thread(target=self._main, name="kvtui-bench", daemon=True)
+
+    # --- from the screen --------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End it; what is done is kept. Returns at once."""
+        self._stopping = True
+        self._begun.runner.stop()
+
+    def close(self, timeout: float = 4.0) -> None:
+        """Stop and wait until the record is closed."""
+        if self._thread.is_alive():
+            self.stop()
+            self._thread.join(timeout)
+
+    def toggle_pause(self) -> bool:
+        """Pause, or go on; whether it is paused now."""
+        runner = self._begun.runner
+        paused = runner.progress().paused
+        (runner.resume if paused else runner.pause)()
+        return not paused
+
+    @property
+    def over(self) -> bool:
+        """It has come to its end, or was stopped."""
+        return self._over.is_set()
+
+    def run_on(self, lane: int) -> Run | None:
+        """The request on a lane."""
+        return self.lanes.run(lane)
+
+    def state(self) -> LiveState:
+        """How it stands now; the screen asks at most four times a second."""
+        progress = self._begun.runner.progress()
+        over = self.over
+        phase: RunPhase = "running"
+        if over:
+            stopped = self.record is None or not self.record.finished
+            phase = "lost" if self.record is None else "stopped" if stopped else "done"
+        elif self._stopping:
+            phase = "stopping"
+        elif progress.paused:
+            phase = "paused"
+        samples = self._samples.copy()
+        here = [s for s in samples if s.stage == progress.stage and not s.warmup and s.completed]
+        lags = [s.loop_lag_ms for s in here[-LAST:] if s.loop_lag_ms is not None]
+        lanes = self.lanes.look()
+        return LiveState(
+            phase=phase,
+            progress=progress,
+            lanes=lanes,
+            ttft_ms=_median([s.ttft_ms for s in here]),
+            tpot_ms=_median([s.tpot_ms for s in here]),
+            tps=None if over else self._rate(lanes),
+            lag_ms=max(lags, default=None),
+            cpu_share=None if over else self._cpu_share(),
+            levels=tuple(self.results.levels) if self.results else self._levels,
+            samples=len(samples),
+            notes=tuple(self._notes),
+        )
+
+    def plots(self) -> tuple[Plot, ...]:
+        """The plots as far as they go; requests under way that keep their reads included."""
+        samples = self._samples.copy()
+        live = [
+            sample
+            for stage, index, run in ([] if self.over else self.lanes.running())
+            if self.workload.stages[stage].keep_reads
+            if (sample := _so_far(run, stage, index)) is not None
+        ]
+        levels = self.results.levels if self.results else self._levels
+        return plots_of(self.workload, levels, [*samples, *live], self._gaps)
+
+    def _rate(self, lanes: Sequence[Lane]) -> float | None:
+        now = self._clock()
+        flying = sum(lane.tokens for lane in lanes if lane.phase in ("prefill", "decode"))
+        total = self.lanes.done_tokens + flying
+        kept = self._tokens
+        kept.append((now, total))
+        while len(kept) > 2 and kept[1][0] <= now - WINDOW_S:
+            kept.popleft()
+        since, before = kept[0]
+        if now - since < WINDOW_S / 4:
+            return None
+        return max(0, total - before) / (now - since)
+
+    def _cpu_share(self) -> float | None:
+        now, spent = self._clock(), time.process_time()
+        before, self._cpu = self._cpu, (now, spent)
+        if before is None or now <= before[0]:
+            return None
+        return (spent - before[1]) / (now - before[0])
+
+    # --- on the run's thread ----------------------------------------------------------------------
+
+    def _main(self) -> None:
+        runner = self._begun.runner
+        runner.listen(self._take)
+        try:
+            outcome = runner.run()
+            record = self._begun.conclude(outcome)
+            self.results = results_of(record)
+            self.record = record
+        except Exception as error:  # noqa: BLE001 - our mistake: said, and the record stays
+            self.trouble = f"The run was lost: {type(error).__name__} {one_line(str(error))}"
+            self._begun.recorder.close()
+        if self._begun.recorder.error:
+            self.trouble = (
+                f"The record is not whole: {self.path} cannot be written:"
+                f" {self._begun.recorder.error}."
+            )
+        self._over.set()
+        self._on_over()
+
+    def _take(self, event: BenchEvent) -> None:
+        self._begun.recorder.take(event)
+        if isinstance(event, StageStarted):
+            self._stage = event.stage
+            self.lanes.begin(self.workload.stages[event.stage].concurrency)
+            self._level()
+        elif isinstance(event, RequestStarted):
+            self.lanes.started(event, self.workload.stages[event.stage].max_tokens)
+        elif isinstance(event, RequestEnded):
+            run = self.lanes.ended(event.sample)
+            if run is not None and not event.sample.warmup and not event.sample.failed:
+                run.add_gaps(self._gaps)
+            if not event.sample.stopped:
+                self._samples.append(event.sample)
+            if self.workload.interleave and self._clock() - self._levelled >= LEVELS_S:
+                self._level()
+        elif isinstance(event, HealthTaken):
+            self._health[event.stage, event.segment] = event.health
+        elif isinstance(event, Note):
+            self._notes.append(one_line(event.text, 300))
+
+    def _level(self) -> None:
+        """The table so far: between levels, where it disturbs no request."""
+        self._levelled = self._clock()
+        self._levels = tuple(levels_of(self.workload, self._samples, self._health))
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
+
+
+def _so_far(run: Run, stage: int, index: int) -> Sample | None:
+    """A request under way as far as its reads go."""
+    stamps = run.stamps()
+    if stamps.send is None or not stamps.reads:
+        return None
+    send, now = stamps.send, run.snapshot()
+    return Sample(
+        stage=stage,
+        index=index,
+        prompt_tokens=now.prompt_tokens,
+        completion_tokens=now.tokens,
+        reads=tuple((round((t - send) * 1000, 3), chunks) for t, chunks in stamps.reads),
+    )

@@ -1,0 +1,231 @@
+"""Which plots a run's figures give, as series of points; drawing them is another module's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from kvtui.bench.levels import Level
+from kvtui.bench.sample import Sample
+from kvtui.bench.workload import Workload
+from kvtui.measure.gaps import Gaps
+from kvtui.text import milliseconds, rate
+
+Point = tuple[float, float]
+_BUCKETS = 64
+_BARS = 48
+_APART = 1.25
+"""Prompts of one length differ by less than this factor: no axis for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line of a plot."""
+
+    label: str
+    points: tuple[Point, ...]
+    marks: tuple[str, ...] = ()
+    """A word at each point, where one is worth it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """One plot; both axes begin at zero."""
+
+    name: str
+    title: str
+    x: str
+    y: str
+    series: tuple[Series, ...]
+    steps: bool = False
+    """A histogram: points are the left edges of its bars, the last one its end."""
+    said: str = ""
+    """One line under it."""
+
+
+def plots_of(
+    workload: Workload, levels: Sequence[Level], samples: Sequence[Sample], gaps: Gaps
+) -> tuple[Plot, ...]:
+    """The plots that apply, the most telling first; one whose points are to come is empty."""
+    found = [
+        _position(workload, samples),
+        _prompt(workload, levels),
+        _load(workload, levels),
+        _length(workload, levels),
+        _gaps(gaps),
+    ]
+    return tuple(plot for plot in found if plot is not None)
+
+
+def gaps_of(samples: Iterable[Sample]) -> Gaps:
+    """The gaps between chunks as far as a record keeps them: of requests with their reads."""
+    total = Gaps()
+    for sample in samples:
+        if sample.completed and not sample.warmup:
+            for (t0, c0), (t1, c1) in zip(sample.reads, sample.reads[1:], strict=False):
+                if t1 > t0 and c1 > c0:
+                    total.add((t1 - t0) / 1000, c1 - c0)
+    return total
+
+
+def _kind(label: str) -> str:
+    """A label without its numbers: levels of one kind are points of one line."""
+    return " ".join(re.sub(r"\d[\d.,]*", "", label).replace("=", " ").split()).strip(" ,→/")
+
+
+def _grouped(
+    rows: Sequence[Level],
+    key: Callable[[Level], Hashable],
+    name: Callable[[Level], str],
+    point: Callable[[Level], tuple[float | None, float | None]],
+    mark: Callable[[Level], str] = lambda _: "",
+) -> tuple[Series, ...]:
+    groups: dict[Hashable, list[tuple[Point, str, str]]] = {}
+    for row in rows:
+        x, y = point(row)
+        if x is not None and y is not None:
+            groups.setdefault(key(row), []).append(((x, y), mark(row), name(row)))
+    series = []
+    for entries in groups.values():
+        ordered = sorted(entries)
+        points = tuple(at for at, _, _ in ordered)
+        series.append(Series(ordered[0][2], points, tuple(mark for _, mark, _ in ordered)))
+    several = [one for one in series if len(one.points) > 1]
+    return tuple(several or series)
+
+
+# --- the plots ------------------------------------------------------------------------------------
+
+
+def _position(workload: Workload, samples: Sequence[Sample]) -> Plot | None:
+    """Tokens a second against the position in the sequence."""
+    stages = [number for number, stage in enumerate(workload.stages) if stage.keep_reads]
+    if not stages:
+        return None
+    from kvtui.bench.reading import positions
+
+    series = []
+    for number in stages:
+        ours = [s for s in samples if s.stage == number and not s.failed and not s.warmup]
+        points = [(x, 1000 / ms) for x, ms in positions(ours) if ms > 0]
+        label = workload.stages[number].label.rpartition(", ")[2]
+        if points:
+            series.append(Series(label, _thinned(points)))
+    return Plot("position", "TPS against position", "position", "tok/s", tuple(series))
+
+
+def _thinned(points: list[Point]) -> tuple[Point, ...]:
+    """Medians over equal stretches of x."""
+    low, high = min(x for x, _ in points), max(x for x, _ in points)
+    width = (high - low) / _BUCKETS or 1.0
+    buckets: dict[int, list[Point]] = {}
+    for x, y in points:
+        buckets.setdefault(int((x - low) / width), []).append((x, y))
+    return tuple(
+        (median(x for x, _ in some), median(y for _, y in some))
+        for _, some in sorted(buckets.items())
+    )
+
+
+def _prompt(workload: Workload, levels: Sequence[Level]) -> Plot | None:
+    """TTFT against prompt length."""
+    wanted = {stage.prompt_tokens for stage in workload.stages if stage.prompt_tokens}
+    lengths = [row.prompt_tokens for row in levels if row.prompt_tokens]
+    varied = bool(lengths) and max(lengths) > _APART * min(lengths)
+    if len(wanted) < 2 and not varied:
+        return None
+    rows = [row for row in levels if row.prompt_tokens or row.prompt_tokens_wanted]
+    kinds = [_kind(row.label) for row in rows]
+    alike = {kind for kind in kinds if kinds.count(kind) > 1} if len(wanted) >= 2 else set()
+
+    def point(row: Level) -> tuple[float | None, float | None]:
+        ttft = row.ttft_ms or row.ttft_warm_ms
+        return row.prompt_tokens or row.prompt_tokens_wanted, ttft.p50 if ttft else None
+
+    def key(row: Level) -> str:
+        return _kind(row.label) if alike else ""
+
+    if alike:
+        rows = [row for row in rows if _kind(row.label) in alike]
+    series = _grouped(rows, key, lambda row: _short(row) if alike else "TTFT", point)
+    return Plot("prompt", "TTFT against prompt length", "prompt tokens", "ms", series)
+
+
+def _short(row: Level) -> str:
+    return row.label.rpartition(", ")[2] if "," in row.label else _kind(row.label)
+
+
+def _load(workload: Workload, levels: Sequence[Level]) -> Plot | None:
+    """Latency against throughput, a point a level of load."""
+    if len({(stage.concurrency, stage.rate) for stage in workload.stages}) < 2:
+        return None
+
+    def point(row: Level) -> tuple[float | None, float | None]:
+        tps = row.steady_output_tps or row.output_tps
+        return tps, row.e2e_ms.p50 if row.e2e_ms else None
+
+    series = _grouped(
+        levels,
+        lambda row: (row.prompt_tokens_wanted, row.max_tokens, row.kv_cache),
+        lambda row: f"{row.prompt_tokens_wanted or 'own'}→{row.max_tokens} tokens",
+        point,
+        lambda row: f"{row.rate:g}/s" if row.rate else str(row.concurrency),
+    )
+    return Plot("load", "latency (E2E p50) against throughput, by streams", "tok/s", "ms", series)
+
+
+def _length(workload: Workload, levels: Sequence[Level]) -> Plot | None:
+    """Tokens a second against the length of the answer."""
+    loads = {(stage.concurrency, stage.rate) for stage in workload.stages}
+    if len({stage.max_tokens for stage in workload.stages}) < 3 or len(loads) > 1:
+        return None
+
+    def point(row: Level) -> tuple[float | None, float | None]:
+        tokens = row.completion_tokens
+        return (
+            tokens.p50 if tokens else float(row.max_tokens),
+            row.decode_tps.p50 if row.decode_tps else None,
+        )
+
+    series = _grouped(levels, lambda row: _kind(row.label), lambda row: _kind(row.label), point)
+    return Plot("length", "TPS against length of the answer", "answer tokens", "tok/s", series)
+
+
+def _gaps(gaps: Gaps) -> Plot:
+    """How long from chunk to chunk."""
+    title = "ITL: time from chunk to chunk"
+    p50, p99 = gaps.percentile(0.5), gaps.percentile(0.99)
+    if p50 is None or p99 is None:
+        return Plot("itl", title, "ms", "chunks", (), steps=True)
+    top = p99 * 1.3
+    counts = [0.0] * _BARS
+    beyond = 0.0
+    bar = top / _BARS
+    for low, high, number in gaps.buckets():
+        for at in range(int(low / bar), int(high / bar) + 1):  # each bar gets its part of it
+            part = number * (min(high, (at + 1) * bar) - max(low, at * bar)) / (high - low)
+            if at < _BARS:
+                counts[at] += part
+            else:
+                beyond += part
+    edges = [1000 * bar * at for at in range(_BARS + 1)]
+    points = tuple(zip(edges, [*counts, 0.0], strict=True))
+    more = f" · {beyond:,.0f} beyond" if beyond >= 0.5 else ""
+    said = (
+        f"p50 {milliseconds(p50 * 1000)} · p99 {milliseconds(p99 * 1000)} · {gaps.n:,} gaps{more}"
+    )
+    return Plot("itl", title, "ms", "chunks", (Series("", points),), steps=True, said=said)
+
+
+def last_said(plot: Plot) -> str:
+    """What stands under a plot: its own line, else the last point of each line."""
+    if plot.said:
+        return plot.said
+    parts = []
+    for one in plot.series:
+        x, y = one.points[-1]
+        shown = f"{rate(y)} tok/s" if plot.y == "tok/s" else milliseconds(y)
+        parts.append(f"{one.label} {shown} at {x:,.0f}")
+    return " · ".join(parts)
