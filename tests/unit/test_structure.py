@@ -18,7 +18,6 @@ PACKAGE = Path(kvtui.__file__).parent
 LAZY_CIRCLES = {
     ("kvtui.bench.findings", "kvtui.bench.reading"),
     ("kvtui.bench.sides", "kvtui.bench.imports"),
-    ("kvtui.ui.screens.actions", "kvtui.ui.screens.planner"),
 }
 """Imports inside functions that close a circle still: the list may only get shorter."""
 

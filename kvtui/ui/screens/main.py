@@ -22,6 +22,7 @@ from kvtui.ui.messages import (
 from kvtui.ui.screens.actions import MainActions
 from kvtui.ui.screens.adviser_actions import AdviserActions
 from kvtui.ui.screens.failure_actions import FailureActions
+from kvtui.ui.sizes import HEIGHTS, WIDTHS, take_size
 from kvtui.ui.state import MemoryState
 from kvtui.ui.widgets.advice_line import AdviceLine
 from kvtui.ui.widgets.bars import FooterBar, HeaderBar, TabsBar
@@ -52,20 +53,8 @@ class MainScreen(MainActions, FailureActions, AdviserActions, Screen[None]):
     """Arranges the panes and feeds them from the conductor, frame by frame."""
 
     BINDINGS = bindings()
-    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
-        (0, "-w-none"),
-        (60, "-w-tabs"),
-        (80, "-w-80"),
-        (110, "-w-120"),
-        (160, "-w-200"),
-    ]
-    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
-        (0, "-h-none"),
-        (18, "-h-tabs"),
-        (24, "-h-24"),
-        (34, "-h-40"),
-        (46, "-h-50"),
-    ]
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
 
     def __init__(self, *, fps: int = 30) -> None:
         super().__init__()
@@ -90,13 +79,7 @@ class MainScreen(MainActions, FailureActions, AdviserActions, Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Header, panes, footer."""
-        # The classes of this size at once: the first layout is then the last.
-        size = self.app.size
-        for name in (
-            *self._get_breakpoint_classes(size.width, self.HORIZONTAL_BREAKPOINTS),
-            *self._get_breakpoint_classes(size.height, self.VERTICAL_BREAKPOINTS),
-        ):
-            self.add_class(name)
+        take_size(self)
         yield self.header
         yield self.tabs
         with Horizontal(id="panes"):

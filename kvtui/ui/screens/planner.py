@@ -19,8 +19,8 @@ from kvtui.ui.planner.form import ENGINE_NAMES, FIELDS, Known
 from kvtui.ui.planner.keys import KEYS
 from kvtui.ui.planner.pane import form_of, hand_back, known_of
 from kvtui.ui.planner.presets import PRESETS
-from kvtui.ui.screens.main import MainScreen
 from kvtui.ui.screens.picker import PickerScreen
+from kvtui.ui.sizes import HEIGHTS, WIDTHS, take_size
 from kvtui.ui.widgets.planner_fields import PlannerFields
 from kvtui.ui.widgets.planner_panes import AnswerPane, ExamplesPane, GridPane, PlannerBar
 from kvtui.ui.widgets.planner_plot import PlotPane
@@ -60,8 +60,8 @@ class PlannerScreen(Screen[str | None]):
     """Fields left, the answer and its plot right; returns what the Memory pane took, if it did."""
 
     CSS_PATH = "../planner.tcss"
-    HORIZONTAL_BREAKPOINTS = MainScreen.HORIZONTAL_BREAKPOINTS
-    VERTICAL_BREAKPOINTS = MainScreen.VERTICAL_BREAKPOINTS
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS = [  # noqa: RUF012
         *(
             Binding(key, action, text, show=False, priority=action != "choose")
@@ -91,13 +91,7 @@ class PlannerScreen(Screen[str | None]):
 
     def compose(self) -> ComposeResult:
         """Head, fields beside answer and plot, foot."""
-        # The classes of this size at once: the first layout is then the last.
-        size = self.app.size
-        for name in (
-            *self._get_breakpoint_classes(size.width, self.HORIZONTAL_BREAKPOINTS),
-            *self._get_breakpoint_classes(size.height, self.VERTICAL_BREAKPOINTS),
-        ):
-            self.add_class(name)
+        take_size(self)
         yield PlannerBar(id="plan-head", foot=False)
         with Horizontal(id="plan-body"):
             with Vertical(id="plan-left"):
