@@ -214,7 +214,11 @@ class Exchange:
         body = response.http_response.extensions["body"]
         assert isinstance(body, BodyStream)
         self._answer(response.http_response)
-        await self._read(body)
+        try:
+            await self._read(body)
+        except BaseException:  # stopped or timed out: an open connection keeps the server at work
+            await body.aclose()
+            raise
         return body
 
     # --- what the transport tells -----------------------------------------------------------------

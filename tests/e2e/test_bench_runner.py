@@ -13,6 +13,7 @@ import pytest
 from kvtui.bench.options import RunOptions
 from kvtui.bench.progress import BenchEvent, RequestEnded, RequestStarted, StageEnded
 from kvtui.bench.runner import Outcome, Runner
+from kvtui.bench.sample import Sample
 from kvtui.bench.session import Session
 from kvtui.bench.summary import levels_of
 from kvtui.bench.workload import Spec, Workload, expand
@@ -44,29 +45,42 @@ def own(**more: Any) -> Workload:
     return expand(Spec(**{"prompts": ("Hi",), "max_tokens": (64,), "requests": 8, **more}), "own")
 
 
-def test_known_timing(session: Session, server: TimingServer) -> None:
-    """TPOT within 0.5 % and TTFT within 5 ms of what the server logged, at 1 and 8 streams.
+def exact(sample: Sample, record: dict[str, Any]) -> bool:
+    """TPOT within 0.5 % and TTFT within 5 ms of what the server logged of this request."""
+    sent = record["sent"]
+    tpot_ms = (sent[-1] - sent[0]) * 1000 / 63
+    return sample.tpot_ms == pytest.approx(tpot_ms, rel=0.005) and (
+        sample.ttft_ms == pytest.approx((sent[0] - record["t_request"]) * 1000, abs=5)
+    )
 
-    Three tries: other work on the machine may come between a stamp and its write.
+
+def test_known_timing(session: Session, server: TimingServer) -> None:
+    """At 1 and at 8 streams the figures are the server's log, and a level's are their medians.
+
+    Other work on the machine may come between a stamp and its write. So a run may be repeated, and
+    a quarter of its requests must be exact: with a wrong formula none would be.
     """
     workload = own(concurrency=(1, 8), requests=16)
-    for attempt in range(3):
+    for _ in range(5):
         server.log()
         outcome = runner(session, server, workload).run()
-        log = server.log()
+        log = server.records(16 + 16 + 2)
         assert len(log) == 16 + 16 + 2  # each prompt was one of its own
         one, eight = levels_of(workload, outcome.samples, outcome.health)
-        exact = True
-        for row, part in ((one, list(log.values())[1:17]), (eight, list(log.values())[18:])):
-            ttft = median((r["sent"][0] - r["t_request"]) * 1000 for r in part)
-            tpot = median((r["sent"][-1] - r["sent"][0]) * 1000 / 63 for r in part)
-            assert row.ttft_ms is not None
+        records = sorted(log.values(), key=lambda record: record["t_request"])
+        share = []
+        for stage, (row, part) in enumerate(((one, records[1:17]), (eight, records[18:]))):
+            samples = [s for s in outcome.samples if s.stage == stage and not s.warmup]
+            samples.sort(key=lambda s: (s.segment, s.send_s or 0.0))
             assert row.tpot_ms is not None
-            exact = exact and row.tpot_ms.p50 == pytest.approx(tpot, rel=0.005)
-            exact = exact and row.ttft_ms.p50 == pytest.approx(ttft, abs=5)
-        if exact or attempt == 2:
-            assert exact
+            assert row.ttft_ms is not None
+            assert row.tpot_ms.p50 == pytest.approx(median(s.tpot_ms for s in samples))
+            assert row.ttft_ms.p50 == pytest.approx(median(s.ttft_ms for s in samples))
+            pairs = zip(samples, part, strict=True)
+            share.append(sum(exact(*pair) for pair in pairs) / len(samples))
+        if min(share) >= 0.25:
             break
+    assert min(share) >= 0.25, share
     assert one.outcomes == eight.outcomes == {"truncated.max_tokens": 16}
     assert (one.completed, one.failed, one.short_outputs) == (16, {}, 0)
     assert (one.peak_in_flight, eight.peak_in_flight) == (1, 8)

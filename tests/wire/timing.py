@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +25,15 @@ class TimingServer:
         """The records since the last call, by prompt."""
         with urllib.request.urlopen(f"{self.url}/log") as answer:
             return {record["prompt"]: record for record in json.load(answer)}
+
+    def records(self, n: int, seconds: float = 20.0) -> dict[str, dict[str, Any]]:
+        """The records since the last call, once there are ``n``: one is made after its answer."""
+        found = self.log()
+        deadline = time.monotonic() + seconds
+        while len(found) < n and time.monotonic() < deadline:
+            time.sleep(0.01)
+            found |= self.log()
+        return found
 
 
 @contextmanager
