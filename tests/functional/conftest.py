@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
+from settling import settle_by_queues
 
-os.environ["TEXTUAL_ANIMATIONS"] = "none"  # read when Textual is imported
 for _name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "TAOTOKEN_API_KEY", "NO_COLOR"):
     os.environ.pop(_name, None)
 
@@ -17,3 +17,11 @@ def _own_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Configuration and state of this test alone."""
     monkeypatch.setenv("KVTUI_STATE", str(tmp_path / "state.toml"))
     monkeypatch.setenv("KVTUI_CONFIG", str(tmp_path / "config.toml"))
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is animated, and a pilot waits only while there is something to do."""
+    # The variable TEXTUAL_ANIMATIONS comes too late: a plugin of pytest has imported Textual.
+    monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "none")
+    settle_by_queues(monkeypatch)
