@@ -55,11 +55,15 @@ class Conductor:
     _began: int = 0
     _stopping: bool = False
     _measured: float = -inf
+    _live: int = 0
+    """Tokens that the sequence holds in the cache: prompt and answer."""
     _asked: PromptForm | None = None
     """What the latest run was asked with; edits meanwhile are the next one's."""
     _answering: str = ""
     """The model of the latest run."""
     _effect: CacheEffect = field(default_factory=CacheEffect)
+    figures_s: float = FIGURES_S
+    """Seconds between two looks at the figures; a slow link gets fewer."""
     trouble: str = ""
     """What went wrong in kvtui itself, once; the screen says it and empties it."""
     _notes: list[str] = field(default_factory=list)
@@ -225,17 +229,16 @@ class Conductor:
         """What is new since the last frame, and how things stand."""
         run = self._run
         if run is None:
-            live = self._live(self._stream.snapshot)
-            return Frame(self._stream, live, counting=self.failures.count_down())
+            return Frame(self._stream, self._live, counting=self.failures.count_down())
         done = run.done.is_set()  # before draining: what comes later is the next frame's
         pieces = tuple((piece.kind, sanitise(piece.text), piece.replaces) for piece in run.drain())
         began, self._began = self._began, 0
         moment = self.clock()
-        if not (done or began) and moment - self._measured < FIGURES_S:
-            live = self._live(self._stream.snapshot)
-            return Frame(self._stream, live, pieces, running=True)
+        if not (done or began) and moment - self._measured < self.figures_s:
+            return Frame(self._stream, self._live, pieces, running=True)
         self._measured = moment
         snapshot = run.snapshot()
+        self._live = (snapshot.prompt_tokens or 0) + (snapshot.tokens or 0)
         asked = self._asked or self.form
         self._stream = StreamState(
             snapshot=snapshot,
@@ -254,7 +257,7 @@ class Conductor:
         notes, self._notes = tuple(self._notes), []
         return Frame(
             self._stream,
-            self._live(snapshot),
+            self._live,
             pieces,
             began,
             finished,
@@ -298,11 +301,6 @@ class Conductor:
         if self._index < self._repeats and not self._stopping and not verdict.is_failure:
             self._next()
         return figures
-
-    @staticmethod
-    def _live(snapshot: Snapshot) -> int:
-        """Tokens that the sequence holds in the cache: prompt and answer."""
-        return (snapshot.prompt_tokens or 0) + (snapshot.tokens or 0)
 
     def asked(self) -> tuple[Sent, Evidence | None] | None:
         """The request of the failure shown, else the latest one, else the one that Enter sends."""

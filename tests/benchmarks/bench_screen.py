@@ -39,7 +39,7 @@ class Started:
     """From before the process existed until all titles were on the screen."""
 
 
-def start(command: list[str]) -> Started:
+def start(command: list[str], size: tuple[int, int] = (120, 40)) -> Started:
     begun = time.perf_counter()
     pid, terminal = pty.fork()
     if pid == 0:
@@ -47,7 +47,7 @@ def start(command: list[str]) -> Started:
         for name in ("LINES", "COLUMNS", "OPENAI_API_KEY", "OPENAI_BASE_URL", "TAOTOKEN_API_KEY"):
             os.environ.pop(name, None)
         os.execv(command[0], command)
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
     seen = b""
     while not all(title in ESCAPES.sub(b"", seen) for title in TITLES):
         if not select.select([terminal], [], [], 30)[0]:

@@ -19,6 +19,7 @@ from kvtui.ui.messages import (
     ServerSaid,
     SessionReady,
 )
+from kvtui.ui.paint import CellsCompositor
 from kvtui.ui.screens.actions import MainActions
 from kvtui.ui.screens.adviser_actions import AdviserActions
 from kvtui.ui.screens.failure_actions import FailureActions
@@ -58,6 +59,7 @@ class MainScreen(MainActions, FailureActions, AdviserActions, Screen[None]):
 
     def __init__(self, *, fps: int = 30) -> None:
         super().__init__()
+        self._compositor = CellsCompositor()
         self.conductor: Conductor | None = None
         """What runs requests; None until it is imported, a moment after the first frame."""
         self.memory: MemoryView | None = None
@@ -200,6 +202,8 @@ class MainScreen(MainActions, FailureActions, AdviserActions, Screen[None]):
     def on_conductor_ready(self, message: ConductorReady) -> None:
         """Everything is imported: draw the panes."""
         self.conductor = message.conductor
+        # Where frames are few, so that a link carries little, figures come with every second one.
+        self.conductor.figures_s = max(self.conductor.figures_s, 1.9 / self.fps)
         self.stream.prompt.form = self.conductor.form
         self.stream.figures.state = self.conductor.stream
         self.show_endpoint()

@@ -13,6 +13,7 @@ from textual.strip import Strip
 from kvtui.ui.history import GUTTER, History, Line
 from kvtui.ui.roles import Palette
 from kvtui.ui.rows import BLANK, Row, row
+from kvtui.ui.widgets.lines import bare_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -131,7 +132,7 @@ class TextView(ScrollView, can_focus=True):
         top = max(0, first - self.scroll_offset.y)
         bottom = min(self.size.height, end - self.scroll_offset.y)
         if bottom > top:
-            self.refresh(Region(0, top, self.size.width, bottom - top))
+            self.refresh(Region(0, top, self.scrollable_content_region.width, bottom - top))
 
     # --- following ------------------------------------------------------------------------------
 
@@ -189,9 +190,13 @@ class TextView(ScrollView, can_focus=True):
             self._palette = Palette(self.app.theme_variables, self.background_colors[1])
         return self._palette
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines themselves: the style sheet puts nothing around them."""
+        return bare_lines(self, crop)
+
     def render_line(self, y: int) -> Strip:
         """One visible line."""
-        width = self.scrollable_content_region.width
+        width = self.size.width
         history = self.history
         if not len(history):
             line = self.placeholder[y] if y < len(self.placeholder) else BLANK

@@ -1,0 +1,97 @@
+"""Partial updates leave on the terminal what a whole repaint would have put there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fakes import Script, make_app
+from rich.cells import split_graphemes
+from textual._compositor import Compositor, CompositorUpdate
+
+from kvtui.ui.paint import CellsCompositor, CellsUpdate
+
+
+class Terminal:
+    """A grid of cells that takes what the compositor writes."""
+
+    def __init__(self) -> None:
+        self.rows: list[str] = []
+        self.partial = 0
+        self.cells = 0
+
+    def whole(self, compositor: Compositor) -> None:
+        self.rows = [strip.text for strip in compositor.render_strips()]
+
+    def write(self, update: CellsUpdate) -> None:
+        self.partial += 1
+        for x, y, strip in update.strips:
+            row = _columns(self.rows[y])
+            new = _columns(strip.text)
+            self.cells += len(new)
+            self.rows[y] = "".join((*row[:x], *new, *row[x + len(new) :]))
+
+
+def _columns(text: str) -> list[str]:
+    """One entry a cell; a wide character is followed by an empty one."""
+    cells: list[str] = []
+    for start, end, width in split_graphemes(text)[0]:
+        cells += [text[start:end]] + [""] * (width - 1)
+    return cells
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    grid = Terminal()
+    whole, partial = Compositor.render_full_update, CellsCompositor.render_partial_update
+
+    def render_full(self: Compositor, simplify: bool = False) -> Any:
+        update = whole(self, simplify=simplify)
+        grid.whole(self)
+        return update
+
+    def render_partial(self: CellsCompositor) -> CompositorUpdate | None:
+        update = partial(self)
+        if isinstance(update, CellsUpdate):
+            grid.write(update)
+        return update
+
+    monkeypatch.setattr(Compositor, "render_full_update", render_full)
+    monkeypatch.setattr(CellsCompositor, "render_partial_update", render_partial)
+    return grid
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+async def test_what_is_written_bit_by_bit_is_the_screen(
+    terminal: Terminal, size: tuple[int, int]
+) -> None:
+    words = [
+        "A",
+        "cache",
+        "keeps",
+        "缓存保存的是已经算过的结果，下一步",
+        "what",
+        "was",
+        "👩\u200d💻",
+        "worked",
+        "out",
+        "",
+    ]
+    pieces = [(0.05 + 0.01 * n, "content", words[n % len(words)] + " ") for n in range(500)]
+    app = make_app(Script(pieces=pieces))
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        await pilot.press("enter")
+        for step in range(30):
+            app.fake.clock.now += 0.2
+            app.main.tick()
+            if step == 10:
+                app.notify("A notice lies over the text.")
+            if step == 20:
+                await pilot.press("up", "up")
+            await pilot.pause()
+        compositor = app.main._compositor
+        assert terminal.rows == [strip.text for strip in compositor.render_strips()]
+    assert terminal.partial >= 20
+    width, height = size
+    assert terminal.cells < terminal.partial * width * height * 0.5
