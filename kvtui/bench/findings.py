@@ -43,13 +43,14 @@ def findings_of(
     workload: Workload, levels: Sequence[Level], samples: Sequence[Sample], *, measured_words: bool
 ) -> list[Finding]:
     """All that is to be said of a run."""
-    from kvtui.bench import reading
+    from kvtui.bench import quality, reading
 
     measured = [s for s in samples if not s.warmup and not s.stopped]
     by_preset = {
         "article": reading.article,
         "prefill": reading.prefill,
         "kv-evidence": reading.kv_evidence,
+        "quality-of-stream": quality.quality,
     }
     found: list[Finding] = []
     if workload.preset in by_preset:

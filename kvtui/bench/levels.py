@@ -13,7 +13,10 @@ from kvtui.bench.sample import Sample
 from kvtui.bench.slo import Limit, keeps
 from kvtui.bench.workload import Stage
 
-FIGURES = ("ttfa_ms", "tpot_ms", "decode_tps", "e2e_ms", "e2e_tps", "itl_p50_ms", "itl_p99_ms")
+FIGURES = (
+    "ttfa_ms", "tpot_ms", "decode_tps", "e2e_ms", "e2e_tps", "itl_p50_ms", "itl_p99_ms",
+    "gap_max_ms", "headers_ms", "first_event_ms",
+)  # fmt: skip
 _SHORT = 0.98
 """An output below this part of the length asked for is said to be short."""
 
@@ -63,6 +66,13 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     e2e_tps: Figure | None
     itl_p50_ms: Figure | None
     itl_p99_ms: Figure | None
+    gap_max_ms: Figure | None
+    """The longest time between two reads with tokens, of each request."""
+    headers_ms: Figure | None
+    """From t_send to the response's head: the first byte."""
+    first_event_ms: Figure | None
+    """From t_send to the first event of the body, whatever it carries."""
+    keep_alives: int
     completion_tokens: Figure | None
     cached_prompt_tokens: Figure | None
     tokens_per_chunk: float | None
@@ -136,6 +146,7 @@ def level(
         cached_prompt_tokens=figure(s.cached_prompt_tokens for s in done),
         tokens_per_chunk=per_chunk.p50 if per_chunk else None,
         token_source=dict(Counter(s.token_source for s in done)),
+        keep_alives=sum(s.keep_alives for s in done),
         short_outputs=sum((s.tokens or 0) < _SHORT * stage.max_tokens for s in done),
         client=merged(health),
         ended_early=ended_early,

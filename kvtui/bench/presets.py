@@ -168,6 +168,28 @@ def kv_evidence(given: dict[str, Any], embedded: bool) -> Workload:
     return Workload(preset="kv-evidence", stages=tuple(stages), **_common(given))
 
 
+def quality_of_stream(given: dict[str, Any], _embedded: bool) -> Workload:
+    """The same question again and again, with when each read came."""
+    repeat = given.get("repeat") or given.get("requests") or 5
+    levels: Sequence[int] = given.get("concurrency") or (1,)
+    stages = [
+        Stage(
+            label=f"{output} tokens, c={streams}",
+            texts=tuple(given.get("prompts") or (QUESTION,)),
+            max_tokens=output,
+            concurrency=streams,
+            requests=max(repeat, streams),
+            warmup=given.get("warmup", 1),
+            same_prompt=bool(given.get("same_prompt")),
+            keep_reads=True,
+            series=f"quality/{output}/{streams}",
+        )
+        for output in given.get("max_tokens") or (256,)
+        for streams in levels
+    ]
+    return Workload(preset="quality-of-stream", stages=tuple(stages), **_common(given))
+
+
 PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
@@ -190,6 +212,11 @@ PRESETS: dict[str, Preset] = {
             "kv-evidence",
             "Time per token against position: whether a KV cache is at work, with intervals.",
             kv_evidence,
+        ),
+        Preset(
+            "quality-of-stream",
+            "How a stream arrives: tokens a chunk, buffering, gaps and stalls, first bytes.",
+            quality_of_stream,
         ),
     )
 }

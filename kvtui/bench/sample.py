@@ -42,9 +42,17 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     e2e_ms: float | None = None
     e2e_tps: float | None = None
     connect_ms: float | None = None
+    headers_ms: float | None = None
+    """From t_send to the response's head."""
+    first_event_ms: float | None = None
+    """From t_send to the first event of the body: a role chunk, a keep-alive, a token."""
+    keep_alives: int = 0
+    """Comments and pings among the events."""
     server_ms: float | None = None
     itl_p50_ms: float | None = None
     itl_p99_ms: float | None = None
+    gap_max_ms: float | None = None
+    """The longest time between two reads with tokens."""
     prompt_tokens: int | None = None
     cached_prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -59,6 +67,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     hints: tuple[str, ...] = ()
     reads: tuple[tuple[float, int], ...] = ()
     """(ms after t_send, chunks so far) of each read with tokens, where the stage keeps them."""
+    read_tokens: tuple[int, ...] = ()
+    """Beside ``reads`` the tokens so far, where the server counts them as it goes."""
     failure: dict[str, Any] | None = None
 
     @property
@@ -112,7 +122,11 @@ def sample_of(
     def after(t: float | None) -> float | None:
         return None if t is None else round(t - origin, 6)
 
+    def since(t: float | None) -> float | None:
+        return None if t is None or send is None else round((t - send) * 1000, 3)
+
     send = stamps.send
+    gap = stamps.longest_gap_s
     verdict = figures.verdict
     reads: tuple[tuple[float, int], ...] = ()
     if send is not None:
@@ -134,6 +148,11 @@ def sample_of(
         failed=failed,
         hints=tuple(hint.subcode for hint in figures.hints),
         reads=reads,
+        read_tokens=stamps.read_tokens,
+        headers_ms=since(stamps.headers),
+        first_event_ms=since(stamps.body),
+        keep_alives=stamps.keep_alives,
+        gap_max_ms=None if gap is None else round(gap * 1000, 3),
         failure=failure_object(verdict, figures.evidence) if failed else None,
         **{name: getattr(figures, name) for name in _FIGURES},
     )

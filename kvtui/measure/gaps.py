@@ -14,9 +14,12 @@ class Gaps:
     def __init__(self) -> None:
         self._buckets: dict[int, int] = {}
         self.n = 0
+        self.longest = 0.0
+        """Between two reads, in seconds, however many chunks the second one carried."""
 
     def add(self, seconds: float, chunks: int = 1) -> None:
         """Count a gap before a read of ``chunks`` chunks."""
+        self.longest = max(self.longest, seconds)
         each = max(seconds / chunks, _FLOOR)
         bucket = int(log(each / _FLOOR) / _GROWTH)
         self._buckets[bucket] = self._buckets.get(bucket, 0) + chunks

@@ -47,6 +47,14 @@ class Stamps:
     end: float | None
     reads: tuple[tuple[float, int], ...] = ()
     """(stamp, chunks so far), where they were asked for."""
+    read_tokens: tuple[int, ...] = ()
+    """Beside them the tokens so far, where the server counts them as it goes."""
+    headers: float | None = None
+    body: float | None = None
+    """The first event of the body, whatever it carried."""
+    keep_alives: int = 0
+    longest_gap_s: float | None = None
+    """Between two reads with tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +218,11 @@ class Meter:
                 tally.t_last,
                 tally.ended.t if tally.ended is not None else None,
                 tuple(tally.reads or ()),
+                tuple(tally.read_tokens) if any(tally.read_tokens) else (),
+                tally.t_headers,
+                tally.t_body,
+                tally.keep_alives,
+                tally.gaps.longest if tally.gaps.n else None,
             )
 
     def kept(self) -> Kept | None:

@@ -14,6 +14,7 @@ from kvtui.stream.events import (
     Event,
     Finish,
     Headers,
+    KeepAlive,
     ModelName,
     PromptProgress,
     Replaced,
@@ -56,6 +57,9 @@ class Tally:
         self.connect_s: float | None = None
         self.t_send: float | None = None
         self.t_headers: float | None = None
+        self.t_body: float | None = None
+        """The first event of the body, whatever it carries."""
+        self.keep_alives = 0
         self.status: int | None = None
         self.server_ms: float | None = None
         self.t_first: float | None = None
@@ -103,12 +107,16 @@ class Tally:
         """Deltas that nobody has drained yet, where somebody wants them."""
         self.reads: list[tuple[float, int]] | None = None
         """(stamp, chunks so far) of each read with tokens, where somebody wants them."""
+        self.read_tokens: list[int] = []
+        """Beside them the tokens so far, as the server counted; 0 where it does not tell."""
 
     def feed(self, events: Sequence[Event]) -> None:
         """Take the events of one read."""
         chunks = ids = text = 0
         grown = False
         stamp: float | None = None
+        if self.t_body is None and self.t_headers is not None and events:
+            self.t_body = events[0].t
         for event in events:
             kind = type(event)
             if kind is Delta:
@@ -183,17 +191,23 @@ class Tally:
             self.first_ids += ids
             self.first_usage = self.usage_continuous or None
         self.t_last = t if self.t_last is None else max(t, self.t_last)
+        self.chunk_rate.add(t, self.chunks)
+        counted = self._counted()
+        if counted:
+            self.token_rate.add(t, counted)
         if self.reads is not None:
             self.reads.append((t, self.chunks))
-        self.chunk_rate.add(t, self.chunks)
-        if self.usage_continuous:
-            self.token_rate.add(t, self.usage_continuous)
-        elif self.timings_live and self.timings and self.timings.predicted_n:
-            self.token_rate.add(t, self.timings.predicted_n)
-        elif self.ids and not self.ids_missing:
-            self.token_rate.add(t, self.ids)
+            self.read_tokens.append(counted)
         if text:
             self._text_read(t, text)
+
+    def _counted(self) -> int:
+        """Tokens so far by the server's own running count; 0 where it keeps none."""
+        if self.usage_continuous:
+            return max(self.usage_continuous, self.usage_final)  # the last count ends the stream
+        if self.timings_live and self.timings and self.timings.predicted_n:
+            return self.timings.predicted_n
+        return 0 if self.ids_missing else self.ids
 
     def _text_read(self, t: float, events: int) -> None:
         self.text_events += events
@@ -243,9 +257,11 @@ class Tally:
                 self.t_connected = event.t
                 if self.connect_s is None or not event.reused:
                     self.connect_s = event.connect_s
+            case KeepAlive():
+                self.keep_alives += 1
             case Sent():
                 self.t_send = event.t
-                self.t_headers = None
+                self.t_headers = self.t_body = None
             case Headers():
                 self.t_headers = event.t
                 self.status = event.status

@@ -163,18 +163,7 @@ class Exchange:
             self._state.error = httpx2.InvalidURL(str(error))
             return None
         flight = Flight(self._proxy, self._connecting, self._connected, self._sent)
-        turns = self._clients.turns
-        building = True
-
-        def built() -> None:
-            nonlocal building
-            if building:
-                building = False
-                turns.end()
-
-        flight.built = built
         flight.failing = self._failing
-        turns.begin()
         token = current_flight.set(flight)
         try:
             return await self._exchange()
@@ -190,7 +179,6 @@ class Exchange:
             if isinstance(error, ValueError | TypeError) and self._state.status is None:
                 self._unsent(error)
         finally:
-            built()
             current_flight.reset(token)
         return None
 

@@ -59,8 +59,6 @@ class Flight:
         self.sent = sent
         self.failing: Callable[[int, httpx2.Headers], None] = _ignore
         """Called with status and headers of an error, before its body is read."""
-        self.built: Callable[[], None] = _ignore
-        """Called when the SDK has built the request."""
         self.t_start = 0.0
 
 
@@ -246,7 +244,6 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request; the response's body is a ``BodyStream`` in ``extensions["body"]``."""
         flight = current_flight.get() or Flight()
-        flight.built()
         arguments: dict[str, Any] = proxy_arguments(flight.proxy)
         if request.url.scheme == "https":
             arguments["ssl"] = await self._ssl_context()
@@ -259,7 +256,6 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
             if name.lower() not in _DROPPED_HEADERS
         ]
         headers.append(("Accept-Encoding", "identity"))
-        await self._turns.all_built()
         with _mapped():
             response = await self._session.request(
                 request.method,

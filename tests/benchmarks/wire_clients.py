@@ -1,6 +1,6 @@
 """The clients that ``bench_wire`` compares, each a process of its own.
 
-    python -m tests.benchmarks.wire_clients CLIENT BASE_URL MODEL STREAMS
+    python -m tests.benchmarks.wire_clients CLIENT BASE_URL MODEL STREAMS [ROUNDS]
 
 ``ours`` is what kvtui ships (session, reader, meter). ``bare`` is aiohttp and msgspec with the same
 reading rules and the same t_send, and nothing else: no failure is told, no figure kept but its own.
@@ -102,7 +102,7 @@ class _Chunk(msgspec.Struct):
     error: msgspec.Raw | None = None
 
 
-async def bare(base_url: str, model: str, streams: int) -> None:
+async def bare(base_url: str, model: str, streams: int, rounds: int = 1) -> None:
     import aiohttp
     from aiohttp import payload
 
@@ -148,13 +148,16 @@ async def bare(base_url: str, model: str, streams: int) -> None:
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector, read_bufsize=2**18) as http:
 
-        async def round_of(name: str, kind: str) -> list[Result]:
-            work = (one(http, kind, f"{name}-{i}") for i in range(streams))
-            return list(await asyncio.gather(*work))
+        async def stream(name: str, kind: str, times: int) -> list[Result]:
+            return [await one(http, kind, f"{name}-{k}") for k in range(times)]
 
-        await round_of("warm", "plain")
+        async def round_of(name: str, kind: str, times: int) -> list[Result]:
+            work = (stream(f"{name}-{i}", kind, times) for i in range(streams))
+            return [result for part in await asyncio.gather(*work) for result in part]
+
+        await round_of("warm", "plain", 1)
         cpu, wall = process_time(), perf_counter()
-        results = await round_of("run", model)
+        results = await round_of("run", model, rounds)
         report(results, process_time() - cpu, perf_counter() - wall)
 
 
@@ -218,7 +221,8 @@ def main() -> None:
     if client == "ours":
         ours(base_url, model, int(streams))
     elif client == "bare":
-        asyncio.run(bare(base_url, model, int(streams)))
+        rounds = int(sys.argv[5]) if len(sys.argv) > 5 else 1
+        asyncio.run(bare(base_url, model, int(streams), rounds))
     else:
         asyncio.run(openai_client(base_url, model, int(streams), typed=client == "typed"))
 

@@ -21,6 +21,8 @@ from time import perf_counter
 from typing import Any
 
 TOKEN = " hello"
+SPEC = (1, 3, 2, 4)
+"""Tokens of the chunks of the model ``spec``, over and over."""
 
 
 class Plan:
@@ -38,6 +40,22 @@ class Plan:
         if kind == "multi":
             for k in range(0, n, 4):
                 self.add(ttft + itl * k, {"content": TOKEN * 4}, tokens=4)
+        elif kind == "spec":  # one to four tokens a chunk, counted as it goes
+            done = 0
+            for k, size in enumerate(SPEC * n):
+                size = min(size, n - done)
+                done += size
+                running = {**usage, "completion_tokens": done}
+                self.add(ttft + itl * k, {"content": TOKEN * size}, tokens=size, usage=running)
+                if done == n:
+                    break
+        elif kind == "stalls":  # one gap of half a second before the middle, pings meanwhile
+            for k in range(n):
+                if k == n // 2:
+                    for ping in (0.1, 0.2):
+                        self.writes.append((ttft + itl * k + ping, b": still here\n\n", 0))
+                late = 0.5 if k >= n // 2 else 0.0
+                self.add(ttft + itl * k + late, {"content": TOKEN})
         elif kind == "coalesce":
             for k in range(0, n, 4):
                 block = b"".join(self.event({"content": TOKEN}) for _ in range(4))
