@@ -146,7 +146,7 @@ def _reads(begin: str, arrivals: Arrivals, done: Sequence[Sample]) -> Finding:
     reads = sum(counts.values())
     figures = {"counts": {str(size): n for size, n in sorted(counts.items())}, "buffered": whole}
     if whole:
-        text = f"{whole} of {len(done)} answers came whole or in bursts: something on the way holds them."
+        text = f"{whole} of {len(done)} answers came whole or in bursts: something holds them back."
         return Finding("buffering", begin + text, False, figures)
     if not reads:
         return Finding("buffering", begin + "no reads were kept.", None, figures)
