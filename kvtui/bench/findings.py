@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import Any
 
+from kvtui.bench import quality, reading
+from kvtui.bench.finding import Finding
 from kvtui.bench.levels import Level
 from kvtui.bench.sample import Sample
 from kvtui.bench.summary import template_of
@@ -20,31 +20,10 @@ _KEPT = 0.95
 """Part of the requests that must keep the limits for a level to be good."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One sentence. ``holds`` is None where the figures do not decide it, or nothing was asked."""
-
-    code: str
-    message: str
-    holds: bool | None = None
-    figures: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-
-    def table(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "code": self.code,
-            "message": self.message,
-            "holds": self.holds,
-            "figures": dict(self.figures),
-        }
-
-
 def findings_of(
     workload: Workload, levels: Sequence[Level], samples: Sequence[Sample], *, measured_words: bool
 ) -> list[Finding]:
     """All that is to be said of a run."""
-    from kvtui.bench import quality, reading
-
     measured = [s for s in samples if not s.warmup and not s.stopped]
     by_preset = {
         "article": reading.article,

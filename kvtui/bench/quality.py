@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from kvtui.bench.findings import Finding
+from kvtui.bench.finding import Finding
 from kvtui.bench.levels import Level
 from kvtui.bench.quantiles import Figure, figure
 from kvtui.bench.sample import Sample

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from kvtui.bench.difference import mann_whitney
-from kvtui.bench.findings import Finding
+from kvtui.bench.finding import Finding
 from kvtui.bench.fits import METHOD, Estimate, Fit, estimate, fit
 from kvtui.bench.levels import Level
 from kvtui.bench.sample import Sample

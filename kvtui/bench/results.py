@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from kvtui.bench.findings import Finding, findings_of
+from kvtui.bench.finding import Finding
+from kvtui.bench.findings import findings_of
 from kvtui.bench.levels import Level
 from kvtui.bench.quantiles import METHOD
 from kvtui.bench.record import Record

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from kvtui.bench.findings import Finding, findings_of
+from kvtui.bench.finding import Finding
+from kvtui.bench.findings import findings_of
 from kvtui.bench.options import RunOptions
 from kvtui.bench.presets import PRESETS
 from kvtui.bench.runner import Runner

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from kvtui.bench.findings import Finding
+from kvtui.bench.finding import Finding
 from kvtui.bench.levels import Level
 from kvtui.bench.quantiles import Figure
 from kvtui.text import UNKNOWN, milliseconds, one_line, rate
