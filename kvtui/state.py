@@ -1,4 +1,4 @@
-"""What the app remembers between starts: theme, prompt history, an endpoint's quirks.
+"""What the app remembers between starts: theme, splits, prompt history, an endpoint's quirks.
 
 ``state.toml`` lies in the platform's state folder (``KVTUI_STATE`` overrides). Losing it loses
 nothing but comfort, so reading never fails; writing is atomic and for the owner's eyes only.
@@ -8,46 +8,95 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 _LIMIT = 4 << 20
 """Bytes of the state that are read."""
+_writing = threading.Lock()
+"""The screen, its session's thread and its writer all change the one file."""
+
+
+class State(NamedTuple):
+    """What ``state.toml`` held, and why it could not be read (one sentence, or empty)."""
+
+    content: dict[str, Any]
+    problem: str = ""
+    damaged: bool = False
+    """The file is there, and is no state: it is put aside before another is written."""
 
 
 def state_path(environ: Mapping[str, str] = os.environ) -> Path:
     """``state.toml``: where ``KVTUI_STATE`` says, else in the platform's state folder."""
     named = environ.get("KVTUI_STATE")
     if named:
-        return Path(named).expanduser()
+        return user_path(named)
     from platformdirs import user_state_path
 
     return user_state_path("kvtui", appauthor=False) / "state.toml"
 
 
+def user_path(text: str) -> Path:
+    """A path with its ``~``; one whose home is not known is left as it is written."""
+    path = Path(text)
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
+
+
+def read_state(path: Path | None = None) -> State:
+    """The remembered state, or an empty one with the reason; no file is no problem."""
+    path = path or state_path()
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LIMIT + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return State({})
+    except OSError as error:
+        reason = error.strerror or str(error)
+        return State({}, f"{path} cannot be read ({reason}): nothing is remembered.")
+    if len(content) <= _LIMIT:
+        try:
+            return State(tomllib.loads(content.decode("utf-8")))
+        except (ValueError, RecursionError):  # ValueError: not TOML, or not UTF-8
+            pass
+    problem = f"{path} is damaged: nothing in it is used. It is kept as {_aside(path).name}."
+    return State({}, problem, damaged=True)
+
+
 def load_state(path: Path | None = None) -> dict[str, Any]:
     """The remembered state; empty where there is none or it cannot be read."""
-    try:
-        with (path or state_path()).open("rb") as file:
-            return tomllib.loads(file.read(_LIMIT).decode("utf-8"))
-    except (OSError, ValueError, RecursionError):  # ValueError: not TOML, or not UTF-8
-        return {}
+    return read_state(path).content
 
 
 def save_state(changes: Mapping[str, Any], path: Path | None = None) -> None:
     """Merge ``changes`` (top-level keys; None removes one) into the state and write it.
 
     Raises:
-        OSError: The folder cannot be made or written.
+        OSError: The folder cannot be made or written, or the file cannot be read.
     """
     import tomli_w
 
     path = path or state_path()
-    state = load_state(path) | dict(changes)
-    kept = {key: value for key, value in state.items() if value is not None}
-    write_atomically(path, tomli_w.dumps(kept).encode("utf-8"))
+    if not path.is_absolute() and path.parts[:1] == ("~",):
+        raise OSError(0, f"there is no home folder for {path}")
+    with _writing:
+        state = read_state(path)
+        if state.damaged:
+            path.replace(_aside(path))
+        elif state.problem:  # what cannot be read may be dear to somebody
+            raise OSError(0, state.problem.removeprefix(f"{path} "))
+        merged = state.content | dict(changes)
+        kept = {key: value for key, value in merged.items() if value is not None}
+        write_atomically(path, tomli_w.dumps(kept).encode("utf-8"))
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.damaged")
 
 
 def write_atomically(path: Path, content: bytes) -> None:

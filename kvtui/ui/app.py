@@ -16,6 +16,7 @@ from textual.app import App
 
 from kvtui.ui.outlet import Outlet
 from kvtui.ui.paste import guard_pastes
+from kvtui.ui.remembered import Remembered
 from kvtui.ui.screens.main import MainScreen
 from kvtui.ui.themes import DEFAULT_THEME, load_theme, shipped_names, suggest, theme_folder
 
@@ -51,10 +52,11 @@ class KvtuiApp(App[int]):
         guard_pastes()
         self.options = dict(options or {})
         self.conductor: Conductor | None = None
+        self.remembered = Remembered(self._say_unremembered)
         self.main = MainScreen(fps=int(self.options.get("fps") or 30))
         self._opener = opener
         self._outlet = Outlet()
-        self._notices: list[str] = []
+        self._notices: list[str] = [self.remembered.problem] if self.remembered.problem else []
         self._first_theme()
 
     def get_css_variables(self) -> dict[str, str]:
@@ -119,13 +121,16 @@ class KvtuiApp(App[int]):
 
     def on_unmount(self) -> None:
         """Whatever ends the app ends the stream and the engine's process."""
+        self.remembered.write()
         if self.conductor is not None:
             self.conductor.close()
 
     # --- themes ---------------------------------------------------------------------------------
 
     def _first_theme(self) -> None:
-        wanted = str(self.options.get("theme") or _remembered_theme() or DEFAULT_THEME)
+        wanted = str(
+            self.options.get("theme") or self.remembered.get("theme", str) or DEFAULT_THEME
+        )
         folder = theme_folder()
         for name in dict.fromkeys((wanted, DEFAULT_THEME)):
             if name in self.available_themes or self._take_theme_file(folder / f"{name}.toml"):
@@ -158,18 +163,11 @@ class KvtuiApp(App[int]):
     def choose_theme(self, name: str) -> None:
         """Take a theme and remember it."""
         self.theme = name
-        from kvtui.ui.opening import remember
+        self.remembered.put("theme", name)
 
-        problem = remember(theme=name)
-        if problem:
-            self.notify(problem, severity="warning", markup=False)
-
-
-def _remembered_theme() -> str | None:
-    from kvtui.state import load_state
-
-    theme = load_state().get("theme")
-    return theme if isinstance(theme, str) else None
+    def _say_unremembered(self, sentence: str) -> None:
+        """Told by the writer's thread."""
+        self.call_later(self.notify, sentence, severity="warning", markup=False, timeout=8)
 
 
 def run(options: Mapping[str, Any]) -> int:

@@ -144,6 +144,15 @@ COMMANDS: tuple[Command, ...] = (
     Command("zoom(1)", ("1",), "stream", "Zoom the Stream pane, or bring it back.", "View"),
     Command("zoom(2)", ("2",), "memory", "Zoom the Memory pane, or bring it back.", "View"),
     Command("zoom(3)", ("3",), "errors", "Zoom the Errors pane, or bring it back.", "View"),
+    Command(
+        "split(-1, 0)", ("ctrl+left",), "split left", "Give the Stream pane fewer columns.", "View"
+    ),
+    Command(
+        "split(1, 0)", ("ctrl+right",), "split right", "Give the Stream pane more columns.", "View"
+    ),
+    Command("split(0, -1)", ("ctrl+up",), "split up", "Give the Memory pane fewer rows.", "View"),
+    Command("split(0, 1)", ("ctrl+down",), "split down", "Give the Memory pane more rows.", "View"),
+    Command("split_reset", ("0",), "splits back", "Panes at their usual sizes again.", "View"),
     Command("theme", ("T",), "theme", "Choose the colours.", "View"),
     Command("help", ("question_mark", "f1"), "help", "Every key with its meaning.", "kvtui", 20),
     Command("palette", ("ctrl+p",), "more", "Find a command by typing.", "kvtui", 21),
@@ -159,6 +168,10 @@ _SHOWN_KEYS = {
     "ctrl+p": "^p",
     "ctrl+s": "^s",
     "ctrl+q": "^q",
+    "ctrl+left": "^←",
+    "ctrl+right": "^→",
+    "ctrl+up": "^↑",
+    "ctrl+down": "^↓",
 }
 
 

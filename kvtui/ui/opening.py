@@ -210,24 +210,12 @@ def take_theme(app: KvtuiApp, settings: Settings) -> list[str]:
     Returns:
         A sentence where there is none of that name.
     """
-    from kvtui.state import load_state
     from kvtui.ui.themes import suggest
 
     name = settings.defaults.theme
-    if not name or app.options.get("theme") or load_state().get("theme"):
+    if not name or app.options.get("theme") or app.remembered.get("theme", str):
         return []
     if name not in app.available_themes:
         return [suggest(name, list(app.available_themes))]
     app.call_later(setattr, app, "theme", name)
     return []
-
-
-def remember(**changes: Any) -> str:
-    """Write what the app remembers; returns why it could not, or an empty string."""
-    from kvtui.state import save_state
-
-    try:
-        save_state(changes)
-    except OSError as error:
-        return f"The choice could not be remembered: {error}"
-    return ""

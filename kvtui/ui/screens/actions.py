@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from kvtui.ui.conductor import Conductor
     from kvtui.ui.memory import MemoryView
     from kvtui.ui.screens.picker import Choice
-    from kvtui.ui.widgets.bars import TabsBar
     from kvtui.ui.widgets.stream_pane import StreamPane
 
 
@@ -25,7 +24,6 @@ class MainActions:
         conductor: Conductor | None
         memory: MemoryView | None
         stream: StreamPane
-        tabs: TabsBar
 
         # Of the screen's other half:
         # ruff: noqa: D102
@@ -35,11 +33,9 @@ class MainActions:
         def ask_models(self, *, run: bool) -> None: ...
         def begin_frames(self) -> None: ...
         def tick(self) -> None: ...
-        def has_class(self, *names: str) -> bool: ...
-        def set_class(self, add: bool, *class_names: str, update: bool = True) -> Any: ...
+        def action_zoom(self, number: int) -> None: ...
 
-    zoomed = 0
-    """The pane that is zoomed, or 0."""
+        zoomed: int
 
     # --- run ------------------------------------------------------------------------------------
 
@@ -232,15 +228,6 @@ class MainActions:
         self.show_memory()
 
     # --- view -----------------------------------------------------------------------------------
-
-    def action_zoom(self, number: int) -> None:
-        """Zoom a pane, or bring it back; where only one pane fits, show that one."""
-        tabs = self.has_class("-w-tabs") or self.has_class("-h-tabs")
-        again = self.zoomed == number and not tabs
-        self.zoomed = 0 if again or (tabs and number == 1) else number
-        for each in (1, 2, 3):
-            self.set_class(self.zoomed == each, f"-zoom-{each}")
-        self.tabs.shown = self.zoomed or 1
 
     def action_theme(self) -> None:
         """Choose the colours."""

@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
 from kvtui.ui.commands import bindings
@@ -23,12 +22,14 @@ from kvtui.ui.paint import CellsCompositor
 from kvtui.ui.screens.actions import MainActions
 from kvtui.ui.screens.adviser_actions import AdviserActions
 from kvtui.ui.screens.failure_actions import FailureActions
+from kvtui.ui.screens.layout_actions import LayoutActions
 from kvtui.ui.sizes import HEIGHTS, WIDTHS, take_size
 from kvtui.ui.state import MemoryState
 from kvtui.ui.widgets.advice_line import AdviceLine
 from kvtui.ui.widgets.bars import FooterBar, HeaderBar, TabsBar
 from kvtui.ui.widgets.lines import LinesWidget
 from kvtui.ui.widgets.panes import ErrorsPane, MemoryPane
+from kvtui.ui.widgets.split_panes import SplitPanes
 from kvtui.ui.widgets.stream_pane import StreamPane
 from kvtui.ui.widgets.text_view import TextView
 from kvtui.ui.widgets.too_small import TooSmall
@@ -50,7 +51,7 @@ LOOK_S = 1.1
 """After a run: a server is asked at most once a second."""
 
 
-class MainScreen(MainActions, FailureActions, AdviserActions, Screen[None]):
+class MainScreen(MainActions, LayoutActions, FailureActions, AdviserActions, Screen[None]):
     """Arranges the panes and feeds them from the conductor, frame by frame."""
 
     BINDINGS = bindings()
@@ -76,6 +77,7 @@ class MainScreen(MainActions, FailureActions, AdviserActions, Screen[None]):
         self.stream = StreamPane(id="stream")
         self.memory_pane = MemoryPane(id="memory")
         self.errors = ErrorsPane(id="errors")
+        self.panes = SplitPanes(self.stream, self.memory_pane, self.errors)
         self.advice = AdviceLine(id="advice")
         self.footer = FooterBar(id="footer")
 
@@ -84,11 +86,7 @@ class MainScreen(MainActions, FailureActions, AdviserActions, Screen[None]):
         take_size(self)
         yield self.header
         yield self.tabs
-        with Horizontal(id="panes"):
-            yield self.stream
-            with Vertical(id="side"):
-                yield self.memory_pane
-                yield self.errors
+        yield self.panes
         yield self.advice
         yield self.footer
         yield TooSmall(id="too-small")
@@ -96,6 +94,7 @@ class MainScreen(MainActions, FailureActions, AdviserActions, Screen[None]):
     def on_mount(self) -> None:
         """The focus begins in the Stream pane; nothing ticks while nothing runs."""
         self._timer = self.set_interval(1 / self.fps, self.tick, pause=True)
+        self.take_splits()
         self.stream.text.focus()
 
     # --- frames ---------------------------------------------------------------------------------

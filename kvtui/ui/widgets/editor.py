@@ -88,7 +88,7 @@ class PromptEditor(Vertical):
     """
 
     def __init__(self, form: PromptForm) -> None:
-        super().__init__()
+        super().__init__(classes="-no-zoom")  # a double click marks a word here
         self._form = form
         self._too_long = len(form.prompt) > LONGEST
 

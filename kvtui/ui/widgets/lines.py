@@ -21,6 +21,7 @@ class LinesWidget(Widget):
     DEFAULT_CSS = """
     LinesWidget { height: 1; width: 1fr; }
     """
+    ALLOW_SELECT = False  # rows are drawn, not laid out as text: there is nothing to mark
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)

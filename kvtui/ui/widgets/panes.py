@@ -14,8 +14,6 @@ from kvtui.ui.widgets.lines import LinesWidget
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from textual import events
-
     from kvtui.ui.rows import Row
     from kvtui.ui.state import ErrorsState, MemoryState, PromptForm, StreamState
 
@@ -44,12 +42,6 @@ class TitledLines(LinesWidget):
     """A pane of rows with a title in its border."""
 
     _titled: tuple[str, int] | None = None
-    number = 0
-
-    async def on_click(self, event: events.Click) -> None:
-        """A double click zooms, as the digit does."""
-        if event.chain == 2:
-            await self.run_action(f"screen.zoom({self.number})")
 
     def set_title(self, number: int, name: str, right_side: str) -> None:
         """Set the border's title where it differs from the one shown."""
@@ -109,6 +101,8 @@ class StatePane(TitledLines):
     """A pane whose title follows its ``state``, which subclasses declare."""
 
     heading = ""
+    number = 0
+    """The digit that zooms it."""
 
     def watch_state(self) -> None:
         """Draw the new state."""

@@ -1,0 +1,69 @@
+"""What the screen keeps between starts: read once, written a moment after the last change.
+
+Nothing read from the file is trusted to have its type: what has another one counts as not there.
+"""
+
+from __future__ import annotations
+
+from threading import Lock, Timer
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kvtui.state import read_state, save_state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_T = TypeVar("_T")
+PAUSE_S = 0.5
+"""Dragging a split changes it many times a second; it is written once."""
+
+
+class Remembered:
+    """The state file's content as the screen uses it."""
+
+    def __init__(self, say: Callable[[str], None] | None = None) -> None:
+        """Read the file.
+
+        Args:
+            say: told once, from another thread, why nothing can be written.
+        """
+        state = read_state()
+        self.problem = state.problem
+        """Why nothing is remembered, one sentence; empty where all is well."""
+        self._content = state.content
+        self._say = say
+        self._changes: dict[str, Any] = {}
+        self._lock = Lock()
+        self._writing = Lock()
+        self._timer: Timer | None = None
+
+    def get(self, key: str, kind: type[_T]) -> _T | None:
+        """The value of ``key``, where it is of that type."""
+        value = self._content.get(key)
+        return value if isinstance(value, kind) else None
+
+    def put(self, key: str, value: Any) -> None:
+        """Remember a value (None: forget it); the file follows after a moment."""
+        self._content[key] = value
+        with self._lock:
+            self._changes[key] = value
+            if self._timer is None:
+                self._timer = Timer(PAUSE_S, self.write)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def write(self) -> None:
+        """Write what has changed, and return when it is written; why it cannot be is said once."""
+        with self._writing:  # whoever comes while another writes waits for that, too
+            with self._lock:
+                changes, self._changes = self._changes, {}
+                timer, self._timer = self._timer, None
+            if timer is not None:
+                timer.cancel()
+            try:
+                if changes:
+                    save_state(changes)
+            except OSError as error:
+                say, self._say = self._say, None
+                if say is not None:
+                    say(f"Choices cannot be remembered: {error.strerror or error}.")
