@@ -56,6 +56,7 @@ class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fps: Annotated[int, Meta(ge=1, le=120, description="Frames per second while streaming")] = 30
     lang: Annotated[str | None, Meta(description="Language of the texts")] = None
     threads: Annotated[int, Meta(ge=1, le=64, description="BLAS threads of the engine")] = 1
+    record: Annotated[bool, Meta(description="Keep the screen's runs, the newest 200")] = True
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

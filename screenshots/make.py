@@ -29,6 +29,7 @@ CHROMIUM = next(
 scratch = tempfile.TemporaryDirectory()
 os.environ["KVTUI_CONFIG"] = str(Path(scratch.name) / "config.toml")
 os.environ["KVTUI_STATE"] = str(Path(scratch.name) / "state.toml")
+os.environ["KVTUI_RUNS"] = str(Path(scratch.name) / "runs")
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
 os.environ.setdefault("COLORTERM", "truecolor")
 for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "TAOTOKEN_API_KEY", "NO_COLOR"):

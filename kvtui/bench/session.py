@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import secrets
 import sys
 import threading
 from collections.abc import Coroutine, Mapping
@@ -27,7 +26,7 @@ from kvtui.measure.meter import Meter
 from kvtui.stream.gather import secrets_of
 from kvtui.stream.lag import LagWatch
 from kvtui.stream.quirks import Quirks, refused, with_refusals
-from kvtui.stream.request import Request, with_prefix
+from kvtui.stream.request import Request, repeat_prefix, with_prefix
 from kvtui.telemetry.places import is_loopback
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ class Session:
         """
         wanted = run_index > 0 if unique_prefix is None else unique_prefix
         if wanted and not request.endpoint.embedded:  # the embedded engine caches no prefixes
-            request = with_prefix(request, f"[{run_index + 1}-{secrets.token_hex(3)}] ")
+            request = with_prefix(request, repeat_prefix(run_index))
         if request.endpoint.embedded and request.model == "demo-auth":
             request = replace(request, endpoint=_with_demo_key(request.endpoint))
         meter = Meter(

@@ -40,6 +40,7 @@ _HEADER = """\
 # gpu = "24GB"
 # max_tokens = 512
 # theme = "kvtui-dark"
+# record = false                     # keep no record of the screen's runs
 """
 
 
@@ -51,8 +52,11 @@ def config() -> None:
 @config.command()
 def path() -> None:
     """Print where the files are."""
+    from kvtui.bench.record import runs_path
+
     click.echo(f"config  {config_path()}")
     click.echo(f"state   {state_path()}")
+    click.echo(f"runs    {runs_path()}")
 
 
 @config.command()

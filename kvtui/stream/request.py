@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -61,3 +63,16 @@ def with_prefix(request: Request, prefix: str) -> Request:
     if request.system:
         return replace(request, cold=True, system=prefix + request.system)
     return replace(request, cold=True, prompt=prefix + request.prompt)
+
+
+_PREFIX = re.compile(r"\[\d+-[0-9a-f]{6}\] ")
+
+
+def repeat_prefix(index: int) -> str:
+    """What stands before the prompt of a repeat (from 0), different each time."""
+    return f"[{index + 1}-{secrets.token_hex(3)}] "
+
+
+def without_prefix(text: str) -> str:
+    """``text`` as it was before ``repeat_prefix`` was put before it."""
+    return _PREFIX.sub("", text, count=1) if _PREFIX.match(text) else text

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import inf
@@ -21,7 +22,7 @@ from kvtui.ui.cache_effect import CacheEffect
 from kvtui.ui.endpoint_view import asked_for_models, endpoint_view, engine_note
 from kvtui.ui.failure_log import FailureLog
 from kvtui.ui.frame import Frame
-from kvtui.ui.ports import PreparedLike, RunLike, SessionLike
+from kvtui.ui.ports import HistoryLike, PreparedLike, RunLike, SessionLike
 from kvtui.ui.repeats import median_of
 from kvtui.ui.state import EndpointView, ErrorsState, Failure, PromptForm, StreamState, is_demo
 
@@ -42,6 +43,8 @@ class Conductor:
     form: PromptForm = field(default_factory=PromptForm)
     now: Callable[[], datetime] = datetime.now
     clock: Callable[[], float] = perf_counter
+    history: HistoryLike | None = None
+    """Keeps each run; None: nothing is recorded."""
     session: SessionLike | None = None
     prepared: PreparedLike | None = None
     model: str = ""
@@ -194,6 +197,11 @@ class Conductor:
         if self.session is not None:
             self.session.close()
             self.session = None
+        if self.history is not None:
+            with suppress(Exception, CancelledError):  # what the end has cut off is kept as well
+                if self._run is not None:
+                    self.history.add(self._run, self._run.result(0), self._index, self._repeats)
+            self.history.close()
 
     @property
     def cached(self) -> bool:
@@ -277,6 +285,8 @@ class Conductor:
             )
             return None
         self._results.append(figures)
+        if self.history is not None:
+            self.history.add(run, figures, self._index, self._repeats)
         verdict = figures.verdict
         if self.endpoint.embedded and not is_demo(self._answering):
             self._effect.add(figures, cached=self.kept)

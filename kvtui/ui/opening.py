@@ -91,7 +91,13 @@ def open_all(app: KvtuiApp) -> None:
 
     main.server = ServerWatch(lambda status: main.post_message(ServerSaid(server_kv(status))))
     threads = app.options.get("threads") or settings.defaults.threads
-    session = Session({**app.options, "settings": settings, "threads": threads, "remember": True})
+    kept = settings.defaults.record
+    flags = {"settings": settings, "threads": threads, "remember": True, "record": kept}
+    session = Session({**app.options, **flags})
+    if kept:
+        from kvtui.bench.history import RunHistory
+
+        app.conductor.history = RunHistory()
     main.post_message(SessionReady(session))
     session.warm()
     prepare(main, session, unbidden=True)

@@ -17,6 +17,7 @@ def _own_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Configuration and state of this test alone."""
     monkeypatch.setenv("KVTUI_STATE", str(tmp_path / "state.toml"))
     monkeypatch.setenv("KVTUI_CONFIG", str(tmp_path / "config.toml"))
+    monkeypatch.setenv("KVTUI_RUNS", str(tmp_path / "runs"))
 
 
 @pytest.fixture(autouse=True)

@@ -31,6 +31,7 @@ class Terminal:
         self.socket = f"kvtui-{os.getpid()}-{time.monotonic_ns()}"
         environment = [
             "-e", f"KVTUI_STATE={folder / 'state.toml'}",
+            "-e", f"KVTUI_RUNS={folder / 'runs'}",
             "-e", f"KVTUI_CONFIG={folder / 'config.toml'}",
         ]  # fmt: skip
         self.tmux(
