@@ -177,5 +177,8 @@ screen_options = _group(
     click.option(
         "--fps", type=click.IntRange(1, 120), help="Frames per second [30]; 10 for slow links."
     ),
+    click.option(
+        "--presenter", is_flag=True, help="Larger figures; hosts and key names hidden (key P)."
+    ),
     click.option("--lang", metavar="CODE", help="Language of the texts."),
 )

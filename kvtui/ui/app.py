@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from textual.filter import LineFilter
 
     from kvtui.ui.conductor import Conductor
+    from kvtui.ui.veil import LineVeil, Veil
 
 
 class KvtuiApp(App[int]):
@@ -57,6 +58,7 @@ class KvtuiApp(App[int]):
         self._opener = opener
         self._outlet = Outlet()
         self._notices: list[str] = [self.remembered.problem] if self.remembered.problem else []
+        self._veil: LineVeil | None = None
         self._first_theme()
 
     def get_css_variables(self) -> dict[str, str]:
@@ -65,7 +67,18 @@ class KvtuiApp(App[int]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's, and behind them what keeps controls from the terminal."""
-        return [*super().get_line_filters(), self._outlet]
+        veil = [] if self._veil is None else [self._veil]
+        return [*super().get_line_filters(), *veil, self._outlet]
+
+    def hide_names(self, veil: Veil | None) -> None:
+        """Hide these names on every screen from now on; None shows them again."""
+        from kvtui.ui.veil import LineVeil
+
+        self._veil = None if veil is None else LineVeil(veil)
+        for screen in self.screen_stack:
+            screen.refresh(repaint=True)
+            for widget in screen.query("*"):
+                widget.refresh()
 
     def get_default_screen(self) -> MainScreen:
         """The main screen is the first: no other is laid out before it."""

@@ -153,6 +153,13 @@ COMMANDS: tuple[Command, ...] = (
     Command("split(0, -1)", ("ctrl+up",), "split up", "Give the Memory pane fewer rows.", "View"),
     Command("split(0, 1)", ("ctrl+down",), "split down", "Give the Memory pane more rows.", "View"),
     Command("split_reset", ("0",), "splits back", "Panes at their usual sizes again.", "View"),
+    Command(
+        "presenter",
+        ("P",),
+        "presenter",
+        "Present: larger figures, hosts and key names hidden; again ends it.",
+        "View",
+    ),
     Command("theme", ("T",), "theme", "Choose the colours.", "View"),
     Command("help", ("question_mark", "f1"), "help", "Every key with its meaning.", "kvtui", 20),
     Command("palette", ("ctrl+p",), "more", "Find a command by typing.", "kvtui", 21),
@@ -198,3 +205,8 @@ def footer_commands(*, embedded: bool) -> list[Command]:
     """The footer's commands by rank."""
     ranked = [command for command in offered(embedded=embedded) if command.footer]
     return sorted(ranked, key=lambda command: command.footer)
+
+
+def presenter_commands() -> list[Command]:
+    """The few that the footer names while one presents."""
+    return [command for command in COMMANDS if command.name in ("run", "back", "presenter", "help")]

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from kvtui.ui.rows import Row, Span
 
 HEIGHT = 3
+
+_POINT = "▪"
+"""Touches neither digit beside it: a half block would be read as a part of one."""
 
 _GLYPHS = {
     "0": ("█▀█", "█ █", "█▄█"),
@@ -17,8 +22,8 @@ _GLYPHS = {
     "7": ("▀▀█", "  █", "  █"),
     "8": ("█▀█", "█▀█", "█▄█"),
     "9": ("█▀█", "▀▀█", "▄▄█"),
-    ".": (" ", " ", "▄"),
-    ",": (" ", " ", "▄"),
+    ".": (" ", " ", _POINT),
+    ",": (" ", " ", _POINT),
     "—": ("   ", "▀▀▀", "   "),
     " ": ("   ", "   ", "   "),
 }
@@ -30,6 +35,36 @@ _POINTS = ".,"
 def big(text: str, width: int, role: str = "digits") -> list[Row]:
     """``text`` (digits, point, dash) right-aligned in ``width`` cells, three rows."""
     return [(Span(_line(text, line).rjust(width)[-width:], role),) for line in range(HEIGHT)]
+
+
+def enlarged(rows: list[Row], scale: int) -> list[Row]:
+    """Rows of large figures, each cell ``scale`` cells wide and high."""
+    return [
+        tuple(
+            Span("".join(_enlarged(char, scale)[line] for char in text), role)
+            for text, role, _ in each
+        )
+        for each in rows
+        for line in range(scale)
+    ]
+
+
+@cache
+def _enlarged(char: str, scale: int) -> tuple[str, ...]:
+    """One cell as ``scale`` rows: (half) blocks grow, a point stays apart from its digits."""
+    if char == _POINT and scale > 1:
+        return _LARGE_POINTS[min(scale, max(_LARGE_POINTS))]
+    upper, lower = char in "█▀", char in "█▄"
+    halves = [upper] * scale + [lower] * scale
+    return tuple(_PARTS[halves[2 * line], halves[2 * line + 1]] * scale for line in range(scale))
+
+
+_PARTS = {(True, True): "█", (True, False): "▀", (False, True): "▄", (False, False): " "}
+_LARGE_POINTS = {
+    2: ("  ", "▐▌"),
+    3: ("   ", " ▄ ", " █ "),
+    4: ("    ", "    ", " ██ ", " ██ "),
+}
 
 
 def _line(text: str, line: int) -> str:

@@ -144,7 +144,7 @@ def _end_mark(state: StreamState, roomy: bool) -> Row:
     return row((run if roomy else run.removeprefix("run "), "muted"))
 
 
-def _big_rate(state: StreamState, *, roomy: bool) -> tuple[str, str]:
+def big_rate(state: StreamState, *, roomy: bool) -> tuple[str, str]:
     """The figure and its unit; nothing but a dash where no rate is honest."""
     snapshot = state.snapshot
     value = snapshot.running_tps if state.running else snapshot.decode_tps
@@ -157,7 +157,7 @@ def _big_rate(state: StreamState, *, roomy: bool) -> tuple[str, str]:
 
 def _grid(state: StreamState, width: int, *, roomy: bool) -> list[Row]:
     snapshot = state.snapshot
-    figure, unit = _big_rate(state, roomy=roomy)
+    figure, unit = big_rate(state, roomy=roomy)
     digits = big(figure, 15 if roomy else 11)
     mark = "~" if state.running and snapshot.running_tps_estimated else ""
     when = "now" if state.running else ("decode" if snapshot.decode_tps is not None else "")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kvtui.doctor.steps import Step
     from kvtui.ui.conductor import Conductor
     from kvtui.ui.state import Failure
+    from kvtui.ui.veil import Veil
     from kvtui.ui.widgets.panes import ErrorsPane
 
 
@@ -22,6 +23,7 @@ class FailureActions:
         app: App[Any]
         conductor: Conductor | None
         errors: ErrorsPane
+        veil: Veil | None
 
         # Of the screen's other half:
         # ruff: noqa: D102
@@ -34,6 +36,8 @@ class FailureActions:
             from kvtui.ui.draw.errors import failure_text
             from kvtui.ui.screens.body import BodyScreen
 
+            if self.veil is not None:
+                failure = self.veil.failure(failure)
             self.app.push_screen(BodyScreen("The failure", failure_text(failure)))
 
     def action_copy_failure(self) -> None:

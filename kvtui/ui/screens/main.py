@@ -23,6 +23,7 @@ from kvtui.ui.screens.actions import MainActions
 from kvtui.ui.screens.adviser_actions import AdviserActions
 from kvtui.ui.screens.failure_actions import FailureActions
 from kvtui.ui.screens.layout_actions import LayoutActions
+from kvtui.ui.screens.presenter_actions import PresenterActions
 from kvtui.ui.sizes import HEIGHTS, WIDTHS, take_size
 from kvtui.ui.state import MemoryState
 from kvtui.ui.widgets.advice_line import AdviceLine
@@ -51,7 +52,9 @@ LOOK_S = 1.1
 """After a run: a server is asked at most once a second."""
 
 
-class MainScreen(MainActions, LayoutActions, FailureActions, AdviserActions, Screen[None]):
+class MainScreen(
+    MainActions, LayoutActions, FailureActions, AdviserActions, PresenterActions, Screen[None]
+):
     """Arranges the panes and feeds them from the conductor, frame by frame."""
 
     BINDINGS = bindings()
@@ -96,6 +99,8 @@ class MainScreen(MainActions, LayoutActions, FailureActions, AdviserActions, Scr
         self._timer = self.set_interval(1 / self.fps, self.tick, pause=True)
         self.take_splits()
         self.stream.text.focus()
+        if getattr(self.app, "options", {}).get("presenter"):
+            self.present(True)
 
     # --- frames ---------------------------------------------------------------------------------
 
@@ -122,6 +127,8 @@ class MainScreen(MainActions, LayoutActions, FailureActions, AdviserActions, Scr
         self.advise_on_frame(frame)
         if self.conductor is None or (frame.running and not (frame.finished or frame.began)):
             return
+        if self.presenting:
+            self.draw_veil()  # a failure may name another host
         self.errors.state = self.conductor.errors
         if self.conductor.trouble:
             self.say(self.conductor.trouble, "error")
@@ -190,7 +197,9 @@ class MainScreen(MainActions, LayoutActions, FailureActions, AdviserActions, Scr
         """Draw what is known of the endpoint."""
         if self.conductor is None:
             return
-        view = self.conductor.endpoint
+        if self.presenting:
+            self.draw_veil()
+        view = self.unveiled(self.conductor.endpoint)
         self.header.endpoint = view
         self.footer.embedded = view.embedded
         self.stream.set_endpoint(view)
@@ -323,6 +332,8 @@ class MainScreen(MainActions, LayoutActions, FailureActions, AdviserActions, Scr
 
         prepared = None if self.conductor is None else self.conductor.prepared
         key = None if prepared is None else prepared.endpoint.api_key
+        if self.veil is not None:
+            sentence = self.veil.text(sentence)
         self.notify(
             one_line(redact(sentence, key), 400), severity=severity, markup=False, timeout=8
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.reactive import var
 
-from kvtui.ui.commands import footer_commands, shown_key
+from kvtui.ui.commands import footer_commands, presenter_commands, shown_key
 from kvtui.ui.rows import Row, Span, between, row, width_of
 from kvtui.ui.widgets.lines import LinesWidget
 
@@ -73,13 +73,27 @@ class FooterBar(LinesWidget):
     """Keys from the table of commands, as many as fit, the last ones always."""
 
     embedded: var[bool] = var(True, init=False)
+    presenter: var[bool] = var(False, init=False)
+    """An audience needs few keys."""
 
     def watch_embedded(self) -> None:
         """Another endpoint offers other keys."""
         self.redraw()
 
+    def watch_presenter(self) -> None:
+        """Fewer keys, or all again."""
+        self.redraw()
+
     def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
         """The line."""
+        if self.presenter:
+            quiet = presenter_commands()
+            return [
+                (
+                    Span(" "),
+                    *(span for c in quiet for span in self._entry(c.name, c.keys[0], c.label)),
+                )
+            ]
         commands = footer_commands(embedded=self.embedded)
         always = [command for command in commands if command.footer >= 20]
         entries = [

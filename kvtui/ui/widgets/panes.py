@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from kvtui.ui.rows import Row
     from kvtui.ui.state import ErrorsState, MemoryState, PromptForm, StreamState
+    from kvtui.ui.veil import Veil
 
 
 def pane_title(number: int, name: str, right_side: str, width: int) -> Content:
@@ -55,15 +56,25 @@ class FiguresView(LinesWidget):
     """The Stream pane above its text."""
 
     state: var[StreamState | None] = var(None, init=False)
+    presenter: var[bool] = var(False, init=False)
+    """Drawn for an audience: large."""
 
     def watch_state(self) -> None:
         """Draw the new state."""
+        self.redraw()
+
+    def watch_presenter(self) -> None:
+        """Draw it larger, or as always."""
         self.redraw()
 
     def draw(self, width: int, height: int) -> Sequence[Row]:
         """Phase, rate, figures, sparkline."""
         if self.state is None:
             return ()
+        if self.presenter:
+            from kvtui.ui.draw.presenter import presenter_rows
+
+            return presenter_rows(self.state, width, height)
         from kvtui.ui.draw.stream import figures
 
         return figures(self.state, width, height)
@@ -157,6 +168,12 @@ class ErrorsPane(StatePane):
     heading = "Errors"
 
     state: var[ErrorsState | None] = var(None, init=False)
+    veil: var[Veil | None] = var(None, init=False)
+    """Hides hosts and key names while one presents."""
+
+    def watch_veil(self) -> None:
+        """Draw with the names, or without."""
+        self.redraw()
 
     def right_side(self) -> str:
         """How many of the requests failed."""
@@ -171,4 +188,5 @@ class ErrorsPane(StatePane):
             return ()
         from kvtui.ui.draw.errors import errors_rows
 
-        return errors_rows(self.state, width, height)
+        state = self.state if self.veil is None else self.veil.errors(self.state)
+        return errors_rows(state, width, height)
