@@ -95,10 +95,10 @@ def test_it_starts_streams_stops_and_quits(terminal: Callable[..., Terminal]) ->
     grown = pane.wait(lambda text: int((re.search(r"(\d+) / 2,048", text) or ["", "0"])[1]) > 20)
     assert re.search(r"TTFT +[\d.]+ m?s", grown)
     pane.press("Escape")
-    stopped = pane.wait(lambda text: "■ stopped" in text, seconds=10)
+    stopped = pane.wait(lambda text: "■ stopped" in text)
     assert re.search(r"│ [A-Za-z]", stopped)
     pane.press("q")
-    pane.wait(lambda text: "status 0" in text, seconds=15)
+    pane.wait(lambda text: "status 0" in text)
 
 
 def test_a_demo_failure_shows_class_and_fix_at_80x24(terminal: Callable[..., Terminal]) -> None:
@@ -109,7 +109,7 @@ def test_a_demo_failure_shows_class_and_fix_at_80x24(terminal: Callable[..., Ter
     assert re.search(r"│ 1 \w", failed)
     assert "more ▸ 3" in failed
     pane.press("q")
-    pane.wait(lambda text: "status 0" in text, seconds=15)
+    pane.wait(lambda text: "status 0" in text)
 
 
 def test_a_refused_port_is_a_network_failure(terminal: Callable[..., Terminal]) -> None:
@@ -118,7 +118,7 @@ def test_a_refused_port_is_a_network_failure(terminal: Callable[..., Terminal]) 
     pane.press("Enter")
     pane.wait(lambda text: "↯ NETWORK" in text)
     pane.press("C-q")
-    pane.wait(lambda text: "status 0" in text, seconds=15)
+    pane.wait(lambda text: "status 0" in text)
 
 
 def test_resizing_and_a_terminal_too_small(terminal: Callable[..., Terminal]) -> None:
@@ -131,7 +131,7 @@ def test_resizing_and_a_terminal_too_small(terminal: Callable[..., Terminal]) ->
     pane.tmux("resize-window", "-x", "80", "-y", "24")
     pane.wait(lambda text: "3 Errors" in text)
     pane.press("q")
-    pane.wait(lambda text: "status 0" in text, seconds=15)
+    pane.wait(lambda text: "status 0" in text)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
@@ -143,7 +143,7 @@ def test_a_signal_leaves_as_q_does(terminal: Callable[..., Terminal], number: in
         ["ps", "-o", "pid=", "--ppid", shell], capture_output=True, text=True, check=True
     )
     os.kill(int(children.stdout.split()[0]), number)
-    text = pane.wait(lambda text: f"status {128 + number}" in text, seconds=15)
+    text = pane.wait(lambda text: f"status {128 + number}" in text)
     assert "1 Stream" not in text  # the terminal is as it was
 
 
@@ -198,11 +198,11 @@ def test_a_server_cannot_rename_the_window(
     title = pane.tmux("display-message", "-p", "#{pane_title}")
     pane.wait(lambda text: "○ ready" in text and "odel (" in text.replace("  ", " "))
     pane.press("Enter")
-    text = pane.wait(lambda text: shown in text, seconds=20)
+    text = pane.wait(lambda text: shown in text)
     assert "pwned" in text  # it is shown, not obeyed
     assert pane.tmux("display-message", "-p", "#{pane_title}") == title
     pane.press("q")
-    pane.wait(lambda text: "status 0" in text, seconds=15)
+    pane.wait(lambda text: "status 0" in text)
 
 
 def test_a_megabyte_pasted_into_the_editor_leaves_the_screen_alive(
@@ -216,8 +216,8 @@ def test_a_megabyte_pasted_into_the_editor_leaves_the_screen_alive(
     flood.write_text("\x1b[200~" + ("x\x1b[31m \u202e 漢字 " * 20 + "\n") * 2800 + "\x1b[201~")
     pane.tmux("load-buffer", str(flood))
     pane.tmux("paste-buffer", "-r")
-    pane.wait(lambda text: "--prompt-file" in text, seconds=20)
+    pane.wait(lambda text: "--prompt-file" in text)
     pane.press("Escape")
-    pane.wait(lambda text: "esc keep" not in text, seconds=10)
+    pane.wait(lambda text: "esc keep" not in text)
     pane.press("q")
-    pane.wait(lambda text: "status 0" in text, seconds=15)
+    pane.wait(lambda text: "status 0" in text)

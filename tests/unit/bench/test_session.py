@@ -99,7 +99,7 @@ def test_a_stop_while_waiting_is_no_failure(session: Session, serve: Serve) -> N
     asked = time.monotonic()
     run.stop()
     assert run.done.wait(5)
-    assert time.monotonic() - asked < 0.5
+    assert time.monotonic() - asked < 3  # at once, but for what else the machine does
     figures = run.result(1)
     assert figures.stopped
     assert figures.partial

@@ -101,9 +101,9 @@ def test_any_evidence_gets_one_known_verdict(evidence: Evidence) -> None:
 def _quickest(evidence: Evidence) -> float:
     times = []
     for _ in range(7):
-        begun = time.perf_counter()
+        begun = time.thread_time()
         classify(evidence)
-        times.append(time.perf_counter() - begun)
+        times.append(time.thread_time() - begun)
     return min(times)
 
 
