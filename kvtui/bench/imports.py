@@ -11,6 +11,31 @@ import msgspec
 from kvtui.bench import peers
 from kvtui.bench.sides import Side, SideError, SideLevel, clean, known
 
+_MOST_FILE = 1 << 30
+
+
+def read_side(path: Path) -> Side:
+    """The levels in a file: a record, kvtui's own JSON, or another tool's results.
+
+    Raises:
+        SideError: It cannot be read, or is of no known kind.
+    """
+    try:
+        if path.stat().st_size > _MOST_FILE:
+            raise SideError(f"{path} is larger than {_MOST_FILE >> 30} GiB.")
+        data = path.read_bytes()
+    except OSError as error:
+        raise SideError(f"{path} cannot be read: {error.strerror or error}.") from None
+    try:
+        side = side_of(path, data)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        if isinstance(error, SideError):
+            raise
+        raise SideError(f"{path}: what is in it is not as expected ({error!r}).") from None
+    if not side.levels:
+        raise SideError(f"{path} holds no finished request.")
+    return side
+
 
 def side_of(path: Path, data: bytes) -> Side:
     """The side in a file's content."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +13,6 @@ from kvtui.bench.quantiles import quantile
 FIGURES = ("ttft_ms", "tpot_ms", "e2e_ms", "decode_tps")
 STATS = ("p50", "p90", "p95", "p99", "mean", "min", "max", "n")
 SCALARS = ("output_tps", "steady_output_tps", "request_rate", "goodput_rate", "completed", "failed")
-_MOST_FILE = 1 << 30
 
 
 class SideError(ValueError):
@@ -68,31 +66,6 @@ class Side:
     model: str | None
     levels: tuple[SideLevel, ...]
     notes: tuple[str, ...] = ()
-
-
-def read_side(path: Path) -> Side:
-    """The levels in a file: a record, kvtui's own JSON, or another tool's results.
-
-    Raises:
-        SideError: It cannot be read, or is of no known kind.
-    """
-    from kvtui.bench import imports
-
-    try:
-        if path.stat().st_size > _MOST_FILE:
-            raise SideError(f"{path} is larger than {_MOST_FILE >> 30} GiB.")
-        data = path.read_bytes()
-    except OSError as error:
-        raise SideError(f"{path} cannot be read: {error.strerror or error}.") from None
-    try:
-        side = imports.side_of(path, data)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        if isinstance(error, SideError):
-            raise
-        raise SideError(f"{path}: what is in it is not as expected ({error!r}).") from None
-    if not side.levels:
-        raise SideError(f"{path} holds no finished request.")
-    return side
 
 
 def clean(values: Sequence[Any], scale: float = 1.0) -> tuple[float, ...]:

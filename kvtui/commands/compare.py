@@ -63,7 +63,8 @@ def compare(files: tuple[Path, ...], conditions: tuple[str, ...], as_json: bool)
 def _compare(files: tuple[Path, ...], conditions: tuple[str, ...], *, as_json: bool) -> int:
     from kvtui.bench.compare import ConditionError, parse_condition
     from kvtui.bench.compare import compare as compared
-    from kvtui.bench.sides import SideError, read_side
+    from kvtui.bench.imports import read_side
+    from kvtui.bench.sides import SideError
 
     try:
         wanted = [parse_condition(text) for text in conditions]

@@ -18,11 +18,12 @@ from kvtui.bench.difference import (
     shift_ratio,
     student_tail,
 )
+from kvtui.bench.imports import read_side
 from kvtui.bench.prepared import Prepared
 from kvtui.bench.progress import RequestEnded
 from kvtui.bench.recorder import Recorder, header_of
 from kvtui.bench.sample import Sample
-from kvtui.bench.sides import Side, SideError, SideLevel, pairs_of, read_side
+from kvtui.bench.sides import Side, SideError, SideLevel, pairs_of
 from kvtui.bench.workload import Spec, expand
 from kvtui.config import Endpoint
 from kvtui.stream.request import Request
