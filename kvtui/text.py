@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 # --- redaction ------------------------------------------------------------------------------------
@@ -96,6 +96,7 @@ _SPELLINGS = r"""
     | \\{1,4}[nrt]
     | [\s\u200b\u200c\u200d\u2060\ufeff\u00ad]+
 """
+_ESCAPING = frozenset("%\\&")
 _NAMED = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'"}
 
 
@@ -115,7 +116,11 @@ def _spelt(match: re.Match[str]) -> str:
     return chr(code) if code < 0x80 else "\0"
 
 
-def _plain(text: str) -> tuple[str, list[int], list[int]]:
+_View = tuple[str, Sequence[int], Sequence[int]]
+"""A text to look for a key in, and where each of its characters begins and ends in the real one."""
+
+
+def _plain(text: str) -> _View:
     """``text`` in lower case, escapes undone, and where each character of it begins and ends."""
     parts: list[str] = []
     begins: list[int] = []
@@ -134,8 +139,16 @@ def _plain(text: str) -> tuple[str, list[int], list[int]]:
     parts.append(text[at:])
     begins.extend(range(at, len(text)))
     ends.extend(range(at + 1, len(text) + 1))
-    # The one letter that becomes two in lower case.
-    return "".join(parts).replace("\u0130", "I").lower(), begins, ends
+    return _lower("".join(parts)), begins, ends
+
+
+def _literal(text: str) -> _View:
+    """``text`` in lower case, as it is."""
+    return _lower(text), range(len(text)), range(1, len(text) + 1)
+
+
+def _lower(text: str) -> str:
+    return text.replace("\u0130", "I").lower()  # the one letter that becomes two in lower case
 
 
 @lru_cache(maxsize=64)
@@ -172,8 +185,14 @@ def _hide_parts(text: str, secret: str) -> str:
     """``text`` without runs of the secret's characters, in whichever spelling."""
     if len(secret) < _SHORTEST_RUN or len(text) < _SHORTEST_RUN:
         return text
+    text = _hide_runs(text, secret, _plain(text))
+    # What looked like an escape may have been a sign before the key: %4f9A… begins with 4f9A.
+    return _hide_runs(text, secret, _literal(text)) if _ESCAPING & set(text) else text
+
+
+def _hide_runs(text: str, secret: str, view: _View) -> str:
     size, grams = _traces(secret)
-    plain, begins, ends = _plain(text)
+    plain, begins, ends = view
     kept: list[str] = []
     done = shown = 0
     for at in range(0, len(plain) - size + 1, size):
