@@ -25,7 +25,9 @@ class CodeTable:
         """True where an answer of this shape, from this host's owner, is this table's to read."""
         if owner is not None and owner != self.provider:
             return False
-        return self.shape == "number" or "base_resp" in error.data
+        if self.shape == "number":  # a flat error object has numbers of its own kind (Mistral)
+            return owner is not None or error.data.get("object") != "error"
+        return "base_resp" in error.data
 
 
 @cache

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from html import unescape
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
@@ -181,9 +182,10 @@ def _looks_flat(outer: dict[str, Any]) -> bool:
     return named or (says and code not in (None, "", 0, "0", 200, "200", True))
 
 
-def _message(table: Mapping[str, Any]) -> str | None:
+def _message(table: Mapping[str, Any], depth: int = 0) -> str | None:
     for key in ("message", "msg", "error_msg", "error_message", "errmsg", "status_msg"):
-        text = _text(table.get(key))
+        value = table.get(key)
+        text = _wrapped(value, depth) or _text(value)
         if text:
             return text
     detail = table.get("detail")
@@ -194,6 +196,17 @@ def _message(table: Mapping[str, Any]) -> str | None:
         if text:
             return text
     return None
+
+
+def _wrapped(value: Any, depth: int) -> str | None:
+    """The message inside a message that is an object, or the JSON of one (gateways pass it on)."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        value = _parse(value)
+    if not isinstance(value, dict) or depth >= _MAX_DEPTH:
+        return None
+    table = _lowered(value)
+    inner = table.get("error")
+    return _message(_lowered(inner) if isinstance(inner, dict) else table, depth + 1)
 
 
 def _detail_item(item: Any) -> str:
@@ -278,8 +291,10 @@ def _texts(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 def _from_html(head: str) -> ErrorObject:
+    head = unescape(head)
     text = " ".join(_TAGS.sub(" ", head).split())
-    return ErrorObject("html", message=page_title(head) or text[:200], words=head.lower())
+    words = " ".join(head.lower().split())
+    return ErrorObject("html", message=page_title(head) or text[:200], words=words)
 
 
 def _from_text(text: str, source: Source = "text") -> ErrorObject:

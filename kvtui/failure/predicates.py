@@ -81,6 +81,7 @@ PREDICATES: dict[str, Predicate] = {
     "odd_status": lambda case, _: (
         not 200 <= (case.evidence.status or 200) < 600 or case.evidence.status == 0
     ),
+    "cut_json": lambda case, _: case.evidence.bad_tail and not case.evidence.streamed,
     "one_bad": lambda case, _: case.evidence.bad_events == 1,
     "key_command": lambda case, _: (case.evidence.key.wanted_variable or "").startswith(
         "api_key_command"

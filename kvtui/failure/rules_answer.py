@@ -34,7 +34,7 @@ def _blocked(case: Case) -> str:
     ):
         return "filter.output_blocked"
     output, prompt = case.said("filter_output"), case.said("filter_input")
-    if output != prompt:
+    if output != prompt and not case.worded("filter_either"):
         return "filter.output_blocked" if output else "filter.prompt_blocked"
     midway = case.evidence.sse_error is not None and case.evidence.content_chars > 0
     return "filter.output_blocked" if midway else "filter.prompt_blocked"
@@ -73,6 +73,8 @@ _EDGE_HEADERS = frozenset(
 
 def waf(case: Case) -> str | None:
     """403 from a firewall at the edge: the key was never looked at."""
+    if case.status == 405 and case.page and case.page_worded("waf_405"):
+        return "network.blocked_by_waf"
     if case.status != 403 or case.error.is_error:
         return None
     headers = case.evidence.headers
@@ -111,6 +113,8 @@ def quota(case: Case) -> str | None:
     """Money, on any status but 413 (a request larger than the budget of a minute)."""
     if case.status == 413:
         return None
+    if case.said("throttled") and case.status != 402:
+        return "rate_or_quota.rate_limit"
     if case.status == 402 or case.said("quota"):
         return "rate_or_quota.quota"
     weak = case.worded("quota_weak") and not case.said("rate_limit")
@@ -167,7 +171,9 @@ def model(case: Case) -> str | None:
     """The model is unknown here, also where a gateway answers 503 for it."""
     if case.said("model_not_pulled"):
         return "parameter.model_not_pulled"
-    named = case.status == 404 and (case.error.param or "").lower() == "model"
+    named = case.status == 404 and (
+        (case.error.param or "").lower() == "model" or case.worded("names_model")
+    )
     if not named and not case.said("model_not_found"):
         return None
     if case.provider is not None and case.provider.name == "ollama":

@@ -26,8 +26,8 @@ def unsendable(case: Case) -> str | None:
 def key_form(case: Case) -> str | None:
     """A key that was not sent, or could not be: missing, a placeholder, with a bad character."""
     key = case.evidence.key
-    if case.kind == "key_encoding":
-        return "auth.key_malformed"
+    if case.kind == "key_encoding":  # a placeholder may be in Chinese
+        return "auth.key_placeholder" if key.kind == PLACEHOLDER else "auth.key_malformed"
     if case.kind == "key_missing":
         return "auth.key_missing"
     if case.evidence.phase != "settings" or case.kind == "base_url":

@@ -12,6 +12,13 @@ _DOUBLED = re.compile(r"(/v\d+(?:beta)?)(?:/v\d+(?:beta)?)+(?=/|$)")
 _VERSION = re.compile(r"/v\d+(?:beta)?(?:/openai)?$")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _LOGIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}://)[^/?#]*@")
+_LOOKALIKES = str.maketrans(
+    {"\uff1a": ":", "\uff0f": "/", "\\": "/", "\uff0e": ".", "\u3002": "."}
+    | dict.fromkeys("\u201c\u201d\u2018\u2019", None)
+)
+"""What is typed for a URL's signs with a Chinese keyboard, or on Windows."""
+_MISSPELT = re.compile(r"^(?:h+t+p+|htp|ttp|ws|hhtp|htt)(s?)://", re.IGNORECASE)
+_NO_HOST = frozenset("<>{}|\\^`\"'$*,;!()&=+")
 _COMMON = ("/v1", "/api/v1", "/api", "")
 
 
@@ -49,12 +56,17 @@ def url_problem(base_url: str) -> str | None:
         and ":" not in host
     ):
         return "has a host name that cannot exist"
+    if any(char in _NO_HOST for char in host):
+        return "names a host that cannot exist: it looks like a placeholder"
     return None
 
 
 def mended(base_url: str) -> str | None:
     """A base URL that the one with a problem was probably meant to be, or None."""
-    text = re.sub(r"\s+", "", base_url).strip("\"'")
+    text = re.sub(r"\s+|[\u200b-\u200d\u2060\ufeff]", "", base_url.translate(_LOOKALIKES))
+    text = text.strip("\"'")
+    if not text.lower().startswith(("http://", "https://")):
+        text = _MISSPELT.sub(lambda m: f"http{m[1].lower()}://", text)
     text = re.sub(r"^(https?):/?(?=[^/])", r"\1://", text, flags=re.IGNORECASE)
     text = _LOGIN.sub(r"\1", text)
     if not _SCHEME.match(text):

@@ -16,6 +16,11 @@ LATE_S = 0.020
 """Own lag from which the client itself may be what gathered the events."""
 
 
+def framed_so(tally: Tally, chunked: bool) -> bool:
+    """Whether the framing itself shows it: no lateness of this machine puts events in one chunk."""
+    return chunked and tally.text_batches <= 2 and tally.batch_most >= 2
+
+
 def held_back(tally: Tally) -> bool:
     """Whether the text came in bursts that are not the server's pace.
 

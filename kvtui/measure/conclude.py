@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from kvtui.failure import Evidence, Hint, KeyFacts, Verdict
-from kvtui.measure.buffering import LATE_S, held_back
+from kvtui.measure.buffering import LATE_S, framed_so, held_back
 from kvtui.measure.figures import FirstToken, RunFigures, TokenSource
 from kvtui.measure.mask import Mask
 from kvtui.measure.tally import Tally
@@ -88,9 +88,11 @@ def conclude(
     content, reasoning = _texts(tally)
     late = lag(tally.t_first, tally.t_last) if tally.t_first and tally.t_last else 0.0
     bursts = ended.streamed and held_back(tally)
+    chunked = "chunked" in ended.evidence.headers.get("transfer-encoding", "").lower()
+    ours = bursts and late >= LATE_S and not framed_so(tally, chunked)  # this machine held it back
     evidence = replace(
         ended.evidence,
-        buffered=bursts and late < LATE_S,
+        buffered=bursts and not ours,
         content_chars=len(content) if tally.t_answer else ended.evidence.content_chars,
         reasoning_chars=max(len(reasoning), ended.evidence.reasoning_chars * (not reasoning)),
     )
@@ -102,7 +104,7 @@ def conclude(
     whole = whole or (tally.chunks == 1 and (tokens or 0) > 4)
     hidden = bool(tally.reasoning_tokens) and not tally.had_reasoning and not reasoning
     timing = _timing(tally, tokens, whole=whole, hidden=hidden, partial=partial)
-    if bursts and late >= LATE_S:
+    if ours:
         timing.tpot = timing.tps = None
     hints = _hints(
         tally,
@@ -111,7 +113,7 @@ def conclude(
         source,
         tokens,
         hidden=hidden,
-        late=late if bursts else 0.0,
+        late=late if ours else 0.0,
         key=evidence.key,
     )
     first: FirstToken = "none"

@@ -8,6 +8,7 @@ import msgspec
 
 from kvtui.stream.decode import Decoder
 from kvtui.stream.events import Event, KeepAlive
+from kvtui.stream.shapes import is_chunk
 from kvtui.stream.sse import LineSplitter
 
 Mode: TypeAlias = Literal["unknown", "sse", "json", "other"]
@@ -50,6 +51,9 @@ class Reader:
         self._pending: list[bytes] = []
         self._pending_size = 0
         self._event = b""
+        self._bare = False  # what is pending are lines without "data:"
+        self._one_line: bool | None = None
+        """Whether a body that looks like JSON is a stream of it; None while that is not clear."""
 
     @property
     def body(self) -> bytes | None:
@@ -68,6 +72,7 @@ class Reader:
             self._keep_head(data)
             if self.mode == "json":
                 self._keep_body(data)
+                self._unframe(t, out)
 
     def finish(self, t: float, out: list[Event]) -> None:
         """The body ended (or was cut): use what is complete in the rest."""
@@ -92,6 +97,7 @@ class Reader:
         if start in (b"{", b"["):
             self.mode = "json"
             self._keep_body(bytes(self._head))
+            self._unframe(t, out)
         elif start == b"<":
             self.mode = "other"
         elif start:
@@ -100,6 +106,20 @@ class Reader:
         else:
             out.append(KeepAlive(t))
             del self._head[:-3]
+
+    def _unframe(self, t: float, out: list[Event]) -> None:
+        """A body whose first line is a chunk of a stream is one, an object a line."""
+        if self._one_line is not None:
+            return
+        body = b"".join(self._body)
+        line, end, _ = body.lstrip(_SPACE).partition(b"\n")
+        if not end and self._body_size < MAX_HEAD:
+            return
+        self._one_line = bool(end) and is_chunk(line)
+        if self._one_line:
+            self.mode = "sse"
+            self._body = []
+            self._sse(self._lines.feed(body), t, out)
 
     def _keep_head(self, data: bytes) -> None:
         if self.mode == "unknown":
@@ -155,6 +175,8 @@ class Reader:
     def _count(self, out: list[Event]) -> None:
         if not (out and isinstance(out[-1], KeepAlive)):
             self.data_events += 1
+        if self._event == b"error" and self.decoder.error is None:
+            self.decoder.error = "error"  # whatever it says, it was called one
 
     def _other_line(self, line: bytes, t: float, out: list[Event]) -> None:
         if not line:
@@ -165,13 +187,28 @@ class Reader:
             out.append(KeepAlive(t))
         elif line[:6] == b"event:":
             self._event = line[6:].strip()
-        elif line.lstrip()[:1] == b"{" and self.decoder.decode(line, t, out):
-            self._count(out)  # an object that lost its "data:"
+        elif line[:6] == b"error:":  # the field that llama.cpp once had for it
+            self._event = b"error"
+            self._data(line[6:], t, out)
+        elif line.lstrip()[:1] == b"{" and not self._pending:
+            self._data(line, t, out)  # an object that lost its "data:"
+            self._bare = bool(self._pending)
+        elif self._bare and self._pending:
+            self._add_pending(line, t, out)
+
+    def _data(self, payload: bytes, t: float, out: list[Event]) -> None:
+        """A payload from an unusual line."""
+        if self.decoder.decode(payload, t, out):
+            self._count(out)
+        else:
+            self._undecodable(payload, t, out)
 
     def _undecodable(self, payload: bytes, t: float, out: list[Event]) -> None:
         """A payload that is no JSON object by itself: the end, a word, or part of an object."""
         word = payload.strip()
-        if word.upper() in (b"[DONE]", b"DONE"):
+        if word.startswith(b"data:"):  # two layers of a gateway put theirs in front
+            self._data(word[5:], t, out)
+        elif word.upper() in (b"[DONE]", b"DONE"):
             self.done = True
         elif word[:1] in b'["' and word and _is_json(word):
             out.append(KeepAlive(t))  # JSON with nothing of an answer in it
@@ -204,6 +241,7 @@ class Reader:
         The one that stays unread at the end of the stream was cut there and is not counted as bad.
         """
         pending, self._pending = self._pending, []
+        self._bare = False
         if len(pending) > 1 and self.decoder.decode(b"\n".join(pending), t, out):
             self._count(out)
             return True

@@ -200,10 +200,21 @@ def objects(payload: bytes) -> list[dict[str, Any]] | None:
         value = msgspec.json.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         try:
-            value = json.loads(payload.decode("utf-8", "replace"))
+            # Not strict: control characters that a server left unescaped are its text all the same.
+            value = json.loads(payload.decode("utf-8", "replace"), strict=False)
         except (ValueError, RecursionError):
             return None
     return list(_tables(value)) or None
+
+
+def is_chunk(payload: bytes) -> bool:
+    """Whether the payload is one chunk of a stream, not a whole answer and not an error."""
+    for table in objects(payload) or ():
+        choices = table.get("choices")
+        first = choices[0] if isinstance(choices, list) and choices else None
+        if isinstance(first, dict) and "delta" in first and "message" not in first:
+            return True
+    return False
 
 
 def _tables(value: Any) -> Iterator[dict[str, Any]]:

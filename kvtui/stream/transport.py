@@ -24,13 +24,15 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 
+from kvtui.stream.encoding import Inflater, UndecodableError
 from kvtui.stream.proxy import Proxy, proxy_arguments
 from kvtui.stream.turns import Turns
 
 _READ_BUFFER = 256 << 10
 _PIECES = 48
-"""Reads of a response that are taken one HTTP chunk at a time; this shows
-how the server framed it."""
+_PIECEWISE = 4 << 10
+"""Reads and bytes of a response that are taken one HTTP chunk at a time at least; this shows how
+the server framed it."""
 _MAX_ERROR_BODY = 1 << 20
 ERROR_BODY_S = 5.0
 ERROR_SILENCE_S = 2.0
@@ -119,6 +121,7 @@ class BodyStream(httpx2.AsyncByteStream):
         self._pieces = 0
         self._rest = b""
         self._broke: httpx2.HTTPError | None = None
+        self._inflater = Inflater(response.headers.get("content-encoding"))
         self.stamp = self._marks[0][1] if self._marks else perf_counter()
         """``perf_counter`` of the read that the last piece came from; at first the headers'."""
 
@@ -126,7 +129,22 @@ class BodyStream(httpx2.AsyncByteStream):
         """The next piece, as it arrived; empty at the end.
 
         A piece never spans two reads of the socket, and the first ones do not span two HTTP chunks.
+
+        Raises:
+            httpx2.HTTPError: The body broke off, or its compression cannot be undone.
         """
+        inflater = self._inflater
+        while data := await self._piece():
+            if inflater.plain:
+                return data
+            try:
+                if given := inflater.feed(data):
+                    return given
+            except UndecodableError as error:
+                raise httpx2.DecodingError(str(error)) from error
+        return data
+
+    async def _piece(self) -> bytes:
         data = self._rest
         self._rest = b""
         if not data:
@@ -172,7 +190,7 @@ class BodyStream(httpx2.AsyncByteStream):
 
     async def _take(self) -> bytes:
         with _mapped():
-            if self._pieces >= _PIECES:
+            if self._pieces >= _PIECES and self._read >= _PIECEWISE:
                 return await self._content.readany()
             self._pieces += 1
             while True:
@@ -235,7 +253,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
             trace_configs=[trace],
             trust_env=False,
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
-            auto_decompress=True,
+            auto_decompress=False,
             read_bufsize=_READ_BUFFER,
             skip_auto_headers=("User-Agent",),
         )
@@ -271,7 +289,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
             [
                 (name, value)
                 for name, value in response.raw_headers
-                if name.lower() != b"content-encoding"  # aiohttp has decoded it
+                if name.lower() != b"content-encoding"  # the body stream undoes it
             ]
         )
         content: httpx2.AsyncByteStream = stream

@@ -1,4 +1,4 @@
-"""Every answer of ``answers.toml`` gets the class and subcode the taxonomy gives it."""
+"""Every answer of the fixtures gets the class and subcode the taxonomy gives it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ import pytest
 
 from kvtui.failure import Evidence, classify
 
-FILE = Path(__file__).parents[2] / "fixtures" / "failure" / "answers.toml"
-ANSWERS = tomllib.loads(FILE.read_text(encoding="utf-8"))["answer"]
+FOLDER = Path(__file__).parents[2] / "fixtures" / "failure"
+ANSWERS = [
+    row
+    for name in ("answers.toml", "providers.toml")
+    for row in tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))["answer"]
+]
 
 
 def evidence_of(row: dict[str, Any], make_answer: Callable[..., Evidence]) -> Evidence:

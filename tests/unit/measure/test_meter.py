@@ -279,6 +279,18 @@ def test_bursts_of_our_own_making_are_told_apart() -> None:
     assert "client_bound" in {hint.subcode for hint in figures.hints}
 
 
+def test_no_lateness_of_ours_puts_events_into_one_chunk() -> None:
+    bench = Bench(lag=lambda begin, end: 0.05)
+    burst(bench, [(0.5, 40)])
+    known = Evidence(
+        status=200, data_events=40, content_chars=120, text_chunks=40, finish_reason="stop",
+        done_seen=True, headers={"transfer-encoding": "chunked"},
+    )  # fmt: skip
+    figures = bench.end(known)
+    assert figures.verdict.subcode == "buffered_transport"
+    assert "client_bound" not in {hint.subcode for hint in figures.hints}
+
+
 def test_hidden_reasoning_leaves_no_decode_rate() -> None:
     bench = Bench()
     bench.tokens(3)
