@@ -60,6 +60,8 @@ def begin(
     request: Request,
     work: Workload | Record,
     path: Path | None = None,
+    *,
+    text: bool = True,
 ) -> Begun:
     """Make a run with its record; nothing is sent before ``Runner.run``.
 
@@ -69,6 +71,7 @@ def begin(
         request: What every request has in common.
         work: What to run; or a record that is half done, which goes on in its file.
         path: File of a new record; None: in the folder of the records.
+        text: Whether the record holds what was answered; one that goes on does as it did.
 
     Raises:
         RecordError: The record cannot be written, or is one of another endpoint or model.
@@ -85,13 +88,15 @@ def begin(
             segment=work.segments,
             words=work.words,
         )
-        recorder = Recorder(work.path, secrets, segment=work.segments)
+        recorder = Recorder(
+            work.path, secrets, segment=work.segments, text=work.header.get("text") is not False
+        )
         recorder.append()
     else:
         runner = Runner(session, request, work)
-        recorder = Recorder(path or new_path(work.preset), secrets)
+        recorder = Recorder(path or new_path(work.preset), secrets, text=text)
         told = replace(prepared, model=request.model)
-        recorder.create(header_of(told, request, work, runner.nonce))
+        recorder.create({**header_of(told, request, work, runner.nonce), "text": text})
     return Begun(runner, recorder)
 
 

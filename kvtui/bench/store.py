@@ -80,8 +80,8 @@ def find(name: str, folder: Path | None = None) -> Entry:
     if path.is_file():
         return look(path)
     runs = list_runs(folder)
-    if name == "last" and runs:
-        return runs[0]
+    if name == "last" and (whole := [entry for entry in runs if not entry.broken]):
+        return whole[0]
     exact = [e for e in runs if name in (e.path.name, e.path.stem, e.id)]
     found = exact or [e for e in runs if name and (e.path.stem + "\n" + e.id).startswith(name)]
     found = found or [e for e in runs if name and e.id.startswith(name)]

@@ -23,6 +23,7 @@ from kvtui.commands.bench_work import (
     work_of,
 )
 from kvtui.commands.errors import BadInput, prepared_or_refused
+from kvtui.commands.export import print_record
 from kvtui.commands.options import endpoint_options
 from kvtui.commands.output import print_json
 from kvtui.config import ConfigError, load_settings
@@ -30,7 +31,6 @@ from kvtui.text import one_line
 
 if TYPE_CHECKING:
     from kvtui.bench.prepared import Prepared
-    from kvtui.bench.record import Record
     from kvtui.bench.recorder import Recorder
     from kvtui.bench.runner import Outcome, Runner
     from kvtui.bench.session import Session
@@ -86,7 +86,7 @@ def _show(path: Path, shape: str) -> int:
         record = read_record(path)
     except RecordError as error:
         raise BadInput(str(error)) from None
-    return _print(record, shape, interrupted=False)
+    return print_record(record, shape)
 
 
 def _bench(preset: str | None, shape: str, flags: dict[str, Any]) -> int:
@@ -145,7 +145,14 @@ def _measure(
         say(note)
     request = request_of(prepared, prepared.model, flags)
     try:
-        begun = begin(session, prepared, request, work.record or plan.workload, flags["output"])
+        begun = begin(
+            session,
+            prepared,
+            request,
+            work.record or plan.workload,
+            flags["output"],
+            text=not flags["no_text"],
+        )
     except RecordError as error:
         raise BadInput(str(error)) from None
     recorder = begun.recorder
@@ -157,7 +164,7 @@ def _measure(
         say(f"the record is not whole: {recorder.path} cannot be written: {recorder.error}")
     if stopped:
         say(f"interrupted; go on with: kvtui bench --resume {recorder.path}")
-    status = _print(whole, shape, interrupted=stopped)
+    status = print_record(whole, shape, interrupted=stopped)
     return 130 if stopped else status
 
 
@@ -200,23 +207,3 @@ def _stopped_by_signals(runner: Runner) -> Iterator[None]:
         # What is printed after a stop must not be cut off by the same signal, passed on late.
         for known, handler in before.items():
             signal.signal(known, signal.SIG_IGN if first else handler)
-
-
-def _print(record: Record, shape: str, *, interrupted: bool) -> int:
-    from kvtui.bench.results import document, results_of
-    from kvtui.commands import bench_text
-
-    results = results_of(record)
-    if shape == "json":
-        print_json(document(results, interrupted=interrupted))
-    elif shape == "csv":
-        click.echo(bench_text.csv_text(results), nl=False)
-    elif shape == "html":
-        from kvtui.commands.bench_html import html
-
-        click.echo(html(results).encode("utf-8", "replace"))
-    else:
-        for line in (bench_text.markdown if shape == "markdown" else bench_text.text)(results):
-            click.echo(line)
-    measured = [s for s in record.samples if not s.warmup]
-    return 1 if any(s.failed for s in measured) or not measured else 0

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from kvtui.commands.export import SHAPES
 from kvtui.commands.options import Number, request_options
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -86,6 +87,7 @@ _OPTIONS = (
         type=click.Path(dir_okay=False, path_type=Path),
         help="File of the record [in the data folder].",
     ),
+    click.option("--no-text", is_flag=True, help="Record no answer's text, only its stamps."),
     click.option(
         "--resume",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -101,7 +103,7 @@ _OPTIONS = (
     click.option(
         "--format",
         "shape",
-        type=click.Choice(["text", "json", "csv", "markdown", "html"]),
+        type=click.Choice(SHAPES),
         help="Form of the results [text]; csv has a line a request.",
     ),
     click.option("--list", "listed", is_flag=True, help="The presets and what each shows."),

@@ -24,6 +24,7 @@ COMMANDS: dict[str, _Lazy] = {
     "run": _Lazy("kvtui.commands.run", "run", "One request, or --repeat N, measured."),
     "bench": _Lazy("kvtui.commands.bench", "bench", "Experiments and sweeps; bench --list."),
     "compare": _Lazy("kvtui.commands.compare", "compare", "Two records or more side by side."),
+    "runs": _Lazy("kvtui.commands.runs", "runs", "What was recorded: list, tag, note, delete."),
     "plan": _Lazy("kvtui.commands.plan", "plan", "What fits on the card."),
     "doctor": _Lazy("kvtui.commands.doctor", "doctor", "Check an endpoint step by step."),
     "status": _Lazy(
