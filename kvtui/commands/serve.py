@@ -9,6 +9,8 @@ import click
 
 from kvtui.commands.errors import BadInput
 
+_PRECISION = click.Choice(["f32", "f16", "int8"])
+
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
@@ -42,6 +44,20 @@ from kvtui.commands.errors import BadInput
     show_default=True,
     help="BLAS threads.",
 )
+@click.option(
+    "--weights",
+    type=_PRECISION,
+    default="f32",
+    show_default=True,
+    help="Precision that the weights are held in; all arithmetic is float32.",
+)
+@click.option(
+    "--kv-dtype",
+    type=_PRECISION,
+    default="f32",
+    show_default=True,
+    help="Precision that the KV cache is held in.",
+)
 @click.option("--exit-with-parent", is_flag=True, hidden=True)
 def serve(
     host: str,
@@ -51,6 +67,8 @@ def serve(
     model: str | None,
     threads: int,
     exit_with_parent: bool,
+    weights: str,
+    kv_dtype: str,
 ) -> None:
     """Serve the embedded engine under the OpenAI API, for kvtui or any other client.
 
@@ -74,5 +92,7 @@ def serve(
             model=model,
             threads=threads,
             exit_with_parent=exit_with_parent,
+            weights=weights,
+            kv_dtype=kv_dtype,
         )
     )

@@ -143,16 +143,15 @@ class Attention:
         c = self._config
         heads = qkv.reshape(len(qkv), -1, c.head_dim)
         turned = _rotate(heads[:, : self._turned], self.rotations[places.positions][:, None])
-        keys, values = cache.keys[places.rows, i], cache.values[places.rows, i]
-        each = np.arange(len(qkv))
-        keys[each, :, places.positions] = turned[:, c.n_heads :]
-        values[each, :, places.positions] = heads[:, self._turned :]
+        rows, each = places.rows, np.arange(places.rows.start, places.rows.stop)
+        cache.keys[each, i, :, places.positions] = turned[:, c.n_heads :]
+        cache.values[each, i, :, places.positions] = heads[:, self._turned :]
         q = turned[:, : c.n_heads].reshape(-1, c.kv_heads, c.group, c.head_dim)
         scaled: Floats = q * self._scale
         longest = places.mask.shape[-1]
-        scores = _scores(keys[:, :, :longest], scaled)
+        scores = _scores(cache.keys[rows, i, :, :longest], scaled)
         scores += places.mask
-        attended: Floats = _softmax(scores) @ values[:, :, :longest]
+        attended: Floats = _softmax(scores) @ cache.values[rows, i, :, :longest]
         return attended.reshape(len(qkv), -1)
 
     def _heads(self, qkv: Floats, start: int) -> tuple[Floats, Floats, Floats]:

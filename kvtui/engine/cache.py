@@ -1,24 +1,15 @@
 """The KV cache: arrays allocated once, a slot per sequence.
 
-Their memory is mapped but not touched: a slot takes from the machine what has been written to
-it. Huge pages would take a slot's whole reservation with its first tokens (NumPy asks for them
-for large arrays), so the mapping is made here and declines them.
+Their memory is mapped but not touched: a slot takes from the machine what has been written to it.
 """
 
 from __future__ import annotations
 
-import math
-import mmap
-from contextlib import suppress
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
 
 from kvtui.engine.errors import EngineError
 from kvtui.engine.geometry import LlamaConfig
-
-Floats = NDArray[np.float32]
+from kvtui.engine.precision import Store, store_of, used_bytes
 
 
 @dataclass(slots=True)
@@ -33,8 +24,8 @@ class Slot:
     """
 
     index: int
-    keys: Floats
-    values: Floats
+    keys: Store
+    values: Store
     length: int = 0
     taken: bool = False
 
@@ -52,10 +43,10 @@ class Slot:
         """Tokens in use, and the bytes of the arrays' part that holds them.
 
         The bytes are the arrays' own, not the formula's (2 · layers · kv_heads · head_dim ·
-        itemsize · tokens), so that the two can be compared.
+        itemsize · tokens), so that the two can be compared; int8's scales are in them.
         """
         length = self.length  # read once: the engine's thread may go on meanwhile
-        nbytes = self.keys[:, :, :length].nbytes + self.values[:, :, :length].nbytes
+        nbytes = used_bytes(self.keys, length) + used_bytes(self.values, length)
         return Usage(length, nbytes)
 
 
@@ -74,6 +65,7 @@ class KVCache:
         config: the model's sizes.
         slots: sequences that can be held at once.
         context: tokens reserved for each.
+        precision: of the numbers, one of `PRECISIONS`.
 
     Raises:
         EngineError: the system refuses that much memory.
@@ -82,11 +74,14 @@ class KVCache:
         keys: (slots, layers, kv_heads, context, head_dim), and `values` the same.
     """
 
-    def __init__(self, config: LlamaConfig, slots: int, context: int) -> None:
+    def __init__(
+        self, config: LlamaConfig, slots: int, context: int, precision: str = "f32"
+    ) -> None:
+        self.precision = precision
         shape = (slots, config.layers, config.kv_heads, context, config.head_dim)
         try:
-            self.keys = _lazy_zeros(shape)
-            self.values = _lazy_zeros(shape)
+            self.keys = store_of(shape, precision)
+            self.values = store_of(shape, precision)
         except (OSError, OverflowError, ValueError) as error:
             size = slots * context * config.kv_bytes_per_token() / 2**30
             raise EngineError(
@@ -102,6 +97,12 @@ class KVCache:
     def itemsize(self) -> int:
         """Bytes of one number in the cache."""
         return self.keys.itemsize
+
+    @property
+    def bytes_per_token(self) -> int:
+        """Bytes that one more token of a sequence takes."""
+        slot = self.slots[0]
+        return used_bytes(slot.keys, 1) + used_bytes(slot.values, 1)
 
     @property
     def nbytes_total(self) -> int:
@@ -129,14 +130,3 @@ class KVCache:
     def release(self, slot: Slot) -> None:
         """Give a slot back; its contents no longer count."""
         slot.taken, slot.length = False, 0
-
-
-def _lazy_zeros(shape: tuple[int, ...]) -> Floats:
-    """Zeros whose pages are taken one by one, as they are first written."""
-    size = math.prod(shape) * np.dtype(np.float32).itemsize
-    private = getattr(mmap, "MAP_PRIVATE", 0) | getattr(mmap, "MAP_ANONYMOUS", 0)
-    memory = mmap.mmap(-1, size, flags=private) if private else mmap.mmap(-1, size)
-    if hasattr(mmap, "MADV_NOHUGEPAGE"):
-        with suppress(OSError):  # a kernel built without huge pages
-            memory.madvise(mmap.MADV_NOHUGEPAGE)
-    return np.frombuffer(memory, np.float32).reshape(shape)

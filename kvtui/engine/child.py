@@ -59,6 +59,8 @@ class EngineChild:
         threads: int = 1,
         max_num_seqs: int = 4,
         timeout: float = 30,
+        weights: str = "f32",
+        kv_dtype: str = "f32",
     ) -> EngineChild:
         """Start a child and wait until it listens; blocks.
 
@@ -67,6 +69,8 @@ class EngineChild:
             threads: BLAS threads.
             max_num_seqs: requests worked on at once.
             timeout: seconds to wait.
+            weights: precision that the weights are held in.
+            kv_dtype: precision that the cache is held in.
 
         Raises:
             EngineModelError: the model is not there, or no file the engine can run.
@@ -74,6 +78,7 @@ class EngineChild:
         """
         command = [sys.executable, "-m", "kvtui", "serve", "--port", "0", "--exit-with-parent"]
         command += ["--threads", str(threads), "--max-num-seqs", str(max_num_seqs)]
+        command += ["--weights", weights, "--kv-dtype", kv_dtype]
         if model is not None:
             command += ["--model", model]
         try:

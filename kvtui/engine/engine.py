@@ -40,8 +40,19 @@ class Engine:
         max_num_seqs: int = 4,
         max_context: int = DEFAULT_CONTEXT,
         max_queue: int = 64,
+        weights: str = "f32",
+        kv_dtype: str = "f32",
     ) -> None:
         """Load a model; its thread is not started yet.
+
+        Args:
+            path: the GGUF file.
+            model_id: the name requests call it by.
+            max_num_seqs: sequences decoded at once.
+            max_context: tokens of a sequence, where the model reaches as far.
+            max_queue: requests that may wait for a slot.
+            weights: precision that the matrices are held in, one of `PRECISIONS`.
+            kv_dtype: precision that keys and values are held in.
 
         Raises:
             ModelFileError: the file cannot be used.
@@ -53,10 +64,10 @@ class Engine:
         self.tokenizer = Tokenizer.from_metadata(file.metadata, str(path))
         self._chat: ChatFormat = chat_format(file.metadata, self.tokenizer)
         _refuse_too_large(file)
-        model = load_llama(file, config, context)
+        model = load_llama(file, config, context, weights)
         if len(model.embedding) < len(self.tokenizer.tokens):
             raise ModelFileError(f"{path} is inconsistent: its vocabulary exceeds its embedding.")
-        self.cache = KVCache(config, max_num_seqs, context)
+        self.cache = KVCache(config, max_num_seqs, context, kv_dtype)
         self.scheduler = Scheduler(model, self.tokenizer, self.cache, max_queue)
         self.geometry = EngineGeometry(
             layers=config.layers,
@@ -64,13 +75,15 @@ class Engine:
             kv_heads=config.kv_heads,
             head_dim=config.head_dim,
             kv_itemsize=self.cache.itemsize,
-            kv_bytes_per_token=config.kv_bytes_per_token(self.cache.itemsize),
+            kv_bytes_per_token=self.cache.bytes_per_token,
             context=context,
             context_train=config.context,
             vocab=len(model.head),
             n_params=model.n_params,
             weights_bytes=model.nbytes,
             file_bytes=_bytes_in_file(file),
+            weights_dtype=weights,
+            kv_dtype=kv_dtype,
         )
 
     def start(self) -> None:

@@ -107,8 +107,9 @@ def _rope_scale(reader: _Fields) -> float:
 class EngineGeometry:
     """What others want to know of a served model, as the child states it; sizes in bytes.
 
-    `weights_bytes` is what the weights take in memory (float32), `file_bytes` what they take in
-    the file; `context` is what one sequence can hold here.
+    `weights_bytes` is what the weights take in memory, `file_bytes` what they take in the file;
+    `context` is what one sequence can hold here. The bytes of a token count int8's scales;
+    `kv_itemsize` does not.
     """
 
     layers: int
@@ -123,6 +124,8 @@ class EngineGeometry:
     n_params: int
     weights_bytes: int
     file_bytes: int
+    weights_dtype: str = "f32"
+    kv_dtype: str = "f32"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from kvtui.engine.attention import Attention, Places
 from kvtui.engine.cache import KVCache, Slot
 from kvtui.engine.geometry import LlamaConfig
+from kvtui.engine.precision import Matrix, PackedMatrix
 
 Floats = NDArray[np.float32]
 Pass = Generator[None, None, Floats]
@@ -36,11 +37,11 @@ class Layer:
     """The weights of one transformer block."""
 
     attention_norm: Floats
-    qkv: Floats
-    output: Floats
+    qkv: Matrix
+    output: Matrix
     ffn_norm: Floats
-    gate_up: Floats
-    down: Floats
+    gate_up: Matrix
+    down: Matrix
 
 
 class Llama:
@@ -59,10 +60,10 @@ class Llama:
     def __init__(
         self,
         config: LlamaConfig,
-        embedding: Floats,
+        embedding: Matrix,
         layers: Sequence[Layer],
         norm: Floats,
-        head: Floats,
+        head: Matrix,
         context: int,
         rope_factors: Floats | None = None,
     ) -> None:
@@ -75,9 +76,9 @@ class Llama:
         self._eps = np.float32(config.norm_eps)
 
     @property
-    def weight_arrays(self) -> list[Floats]:
+    def weight_arrays(self) -> list[Matrix]:
         """Every array of weights, each once."""
-        arrays = [self.embedding, self.norm]
+        arrays: list[Matrix] = [self.embedding, self.norm]
         if self.head is not self.embedding:
             arrays.append(self.head)
         for layer in self.layers:
@@ -97,13 +98,13 @@ class Llama:
 
     # -- passes ----------------------------------------------------------------------------------
 
-    def extend(self, ids: Sequence[int], slot: Slot) -> Pass:
+    def extend(self, ids: Sequence[int], slot: Slot, *, every: bool = False) -> Pass:
         """Run `ids` behind what the slot holds and cache them.
 
         The slot's length grows when the pass is complete.
 
         Returns:
-            The last token's logits, (vocabulary,).
+            The last token's logits, (vocabulary,); with `every` those of all, (T, vocabulary).
         """
         start = slot.length
         x = self.embedding[np.asarray(ids)]
@@ -112,7 +113,7 @@ class Llama:
             x = self._finish_layer(layer, x, attended)
             yield
         slot.grow(start + len(x))
-        return self._logits(x[-1])
+        return self._logits(x if every else x[-1])
 
     def recompute(self, ids: Sequence[int]) -> Pass:
         """Run the whole prefix and keep nothing: what every step costs without a cache.
@@ -199,8 +200,10 @@ class Llama:
         return _linear(self.head, self._normed(x, self.norm))
 
 
-def _linear(weights: Floats, x: Floats) -> Floats:
+def _linear(weights: Matrix, x: Floats) -> Floats:
     """Apply (outputs, inputs) weights to one vector (inputs,) or to rows of them (B, inputs)."""
+    if isinstance(weights, PackedMatrix):
+        return weights.apply(x)
     if x.ndim == 1 or len(x) > _FEW_ROWS:
         return (weights @ x.T).T
     out = np.empty((len(weights), len(x)), np.float32)

@@ -7,24 +7,26 @@ import numpy as np
 from kvtui.engine.errors import ModelFileError
 from kvtui.engine.geometry import LlamaConfig
 from kvtui.engine.gguf import GGUFFile
+from kvtui.engine.precision import packed
 from kvtui.engine.quant import Floats
 from kvtui.engine.transformer import Layer, Llama
 
 
-def load_llama(file: GGUFFile, config: LlamaConfig, context: int) -> Llama:
-    """Read all weights of a GGUF file as float32.
+def load_llama(file: GGUFFile, config: LlamaConfig, context: int, precision: str = "f32") -> Llama:
+    """Read all weights of a GGUF file.
 
     Args:
         file: an opened file of architecture llama.
         config: its sizes.
         context: positions to prepare for.
+        precision: how the matrices are held, one of `PRECISIONS`.
 
     Raises:
         ModelFileError: a tensor is missing, unknown, undecodable, or of an unexpected shape.
     """
     tensors = _Tensors(file)
     width, kv_width = config.n_heads * config.head_dim, config.kv_heads * config.head_dim
-    embedding = tensors.load("token_embd.weight", (None, config.dim))
+    embedding = packed(tensors.load("token_embd.weight", (None, config.dim)), precision)
     vocabulary = len(embedding)
     layers = []
     for i in range(config.layers):
@@ -37,16 +39,22 @@ def load_llama(file: GGUFFile, config: LlamaConfig, context: int) -> Llama:
         layers.append(
             Layer(
                 attention_norm=tensors.load(block + "attn_norm.weight", (config.dim,)),
-                qkv=np.concatenate((q, k, v)),
-                output=tensors.load(block + "attn_output.weight", (config.dim, width)),
+                qkv=packed(np.concatenate((q, k, v)), precision),
+                output=packed(
+                    tensors.load(block + "attn_output.weight", (config.dim, width)), precision
+                ),
                 ffn_norm=tensors.load(block + "ffn_norm.weight", (config.dim,)),
-                gate_up=np.concatenate((gate, up)),
-                down=tensors.load(block + "ffn_down.weight", (config.dim, config.ffn)),
+                gate_up=packed(np.concatenate((gate, up)), precision),
+                down=packed(
+                    tensors.load(block + "ffn_down.weight", (config.dim, config.ffn)), precision
+                ),
             )
         )
     norm = tensors.load("output_norm.weight", (config.dim,))
     tied = "output.weight" not in file.tensors
-    head = embedding if tied else tensors.load("output.weight", (vocabulary, config.dim))
+    head = embedding
+    if not tied:
+        head = packed(tensors.load("output.weight", (vocabulary, config.dim)), precision)
     factors = None
     if "rope_freqs.weight" in file.tensors:
         factors = tensors.load("rope_freqs.weight", (config.head_dim // 2,))

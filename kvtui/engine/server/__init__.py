@@ -29,6 +29,8 @@ def main(
     model: str | None = None,
     threads: int = 1,
     exit_with_parent: bool = False,
+    weights: str = "f32",
+    kv_dtype: str = "f32",
 ) -> int:
     """Serve until interrupted.
 
@@ -41,6 +43,8 @@ def main(
         model: a model's name or the path of a GGUF file; None takes the default.
         threads: BLAS threads.
         exit_with_parent: print a JSON line on stdout when ready, and end when stdin does.
+        weights: precision that the weights are held in: f32, f16 or int8.
+        kv_dtype: precision that the cache is held in.
 
     Returns:
         The exit status: 0 after an orderly end, 2 where the server could not start.
@@ -51,7 +55,19 @@ def main(
     from kvtui.engine.server.serve import Options, serve
 
     try:
-        serve(Options(host, port, api_key, key_from, max_num_seqs, model, exit_with_parent))
+        serve(
+            Options(
+                host,
+                port,
+                api_key,
+                key_from,
+                max_num_seqs,
+                model,
+                exit_with_parent,
+                weights,
+                kv_dtype,
+            )
+        )
     except EngineError as error:
         print(error, file=sys.stderr)  # noqa: T201 - the command's narration
         return 2

@@ -16,6 +16,8 @@ if __name__ == "__main__":
     parser.add_argument("--model")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--exit-with-parent", action="store_true")
+    parser.add_argument("--weights", choices=("f32", "f16", "int8"), default="f32")
+    parser.add_argument("--kv-dtype", choices=("f32", "f16", "int8"), default="f32")
     given = parser.parse_args()
     raise SystemExit(
         main(
@@ -27,5 +29,7 @@ if __name__ == "__main__":
             model=given.model,
             threads=given.threads,
             exit_with_parent=given.exit_with_parent,
+            weights=given.weights,
+            kv_dtype=given.kv_dtype,
         )
     )

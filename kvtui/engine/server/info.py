@@ -9,6 +9,7 @@ from aiohttp import web
 
 from kvtui.engine.engine import Engine
 from kvtui.engine.generate import Finish
+from kvtui.engine.precision import NAMES
 from kvtui.engine.server.demo import DEMO_MODELS
 from kvtui.engine.server.errors import ApiError, json_response
 from kvtui.engine.server.schema import DEFAULT_MAX_TOKENS, DEFAULTS
@@ -92,7 +93,8 @@ def _metrics_text(engine: Engine) -> str:
     usage = cache.usage()
     label = f'model_name="{_escaped(engine.model_id)}"'
     # A block is one token here, so that blocks say exactly how many tokens are cached.
-    blocks = f'block_size="1",cache_dtype="float32",num_gpu_blocks="{cache.tokens_total}"'
+    dtype = NAMES[cache.precision]
+    blocks = f'block_size="1",cache_dtype="{dtype}",num_gpu_blocks="{cache.tokens_total}"'
     reasons = {Finish.STOP, Finish.LENGTH, Finish.CANCELLED, Finish.ERROR}
     samples: list[tuple[str, str, list[tuple[str, float]]]] = [
         (

@@ -41,6 +41,8 @@ class Options:
     max_num_seqs: int
     model: str | None
     exit_with_parent: bool
+    weights: str = "f32"
+    kv_dtype: str = "f32"
 
 
 def serve(options: Options) -> None:
@@ -56,7 +58,13 @@ def serve(options: Options) -> None:
         raise EngineError(f"--max-num-seqs must be from 1 to 256, not {options.max_num_seqs}.")
     with _bind(options.host, options.port) as listener:
         choice = models.resolve(options.model)
-        engine = Engine(choice.path, choice.model_id, max_num_seqs=options.max_num_seqs)
+        engine = Engine(
+            choice.path,
+            choice.model_id,
+            max_num_seqs=options.max_num_seqs,
+            weights=options.weights,
+            kv_dtype=options.kv_dtype,
+        )
         _raise_file_limit()
         engine.start()
         try:

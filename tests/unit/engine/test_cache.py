@@ -51,7 +51,7 @@ def test_memory_that_the_system_refuses_is_said_in_one_sentence(
     def refuse(*_arguments: object, **_options: object) -> object:
         raise OSError(12, "Cannot allocate memory")
 
-    monkeypatch.setattr("kvtui.engine.cache.mmap.mmap", refuse)
+    monkeypatch.setattr("kvtui.engine.precision.mmap.mmap", refuse)
     with pytest.raises(EngineError, match=r"0\.4 GiB that the KV cache of 4 sequences of 2048"):
         KVCache(config(30, 9, 3, 64), 4, 2048)
 
