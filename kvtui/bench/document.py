@@ -45,15 +45,18 @@ _PLAIN = (
 
 
 def document(
-    endpoint: Endpoint, base_url: str, model: str | None, runs: Sequence[RunFigures]
+    endpoint: Endpoint | None, base_url: str, model: str | None, runs: Sequence[RunFigures]
 ) -> dict[str, Any]:
-    """The whole object. ``base_url`` is the one in use, which may be a corrected one."""
+    """The whole object. ``base_url`` is the one in use, which may be a corrected one.
+
+    Without an endpoint nothing was known yet when the command was ended.
+    """
     return {
         "schema": SCHEMA,
         "endpoint": {
-            "base_url": redact(base_url, endpoint.api_key) or None,
+            "base_url": redact(base_url, endpoint.api_key if endpoint else None) or None,
             "model": model,
-            "key_from": endpoint.key_from,
+            "key_from": endpoint.key_from if endpoint else None,
         },
         "runs": [run_object(run) for run in runs],
         "median": medians(runs),

@@ -88,7 +88,14 @@ def document(results: Results, *, interrupted: bool = False) -> dict[str, Any]:
     }
 
 
-def unsent(preset: str, base_url: str | None, model: str | None, failure: Any) -> dict[str, Any]:
+def unsent(
+    preset: str,
+    base_url: str | None,
+    model: str | None,
+    failure: Any,
+    *,
+    interrupted: bool = False,
+) -> dict[str, Any]:
     """The object of a run that could not begin."""
     return {
         "schema": SCHEMA,
@@ -96,7 +103,7 @@ def unsent(preset: str, base_url: str | None, model: str | None, failure: Any) -
         "endpoint": {"base_url": base_url, "model": model, "key_from": None, "embedded": False},
         "record": None,
         "finished": False,
-        "interrupted": False,
+        "interrupted": interrupted,
         "levels": [],
         "findings": [],
         "failure": failure,

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,6 +18,7 @@ from kvtui.commands.bench_work import (
 )
 from kvtui.commands.errors import BadInput, prepared_or_refused
 from kvtui.commands.export import print_record
+from kvtui.commands.interrupts import Interrupts, interrupts_noted
 from kvtui.commands.options import endpoint_options
 from kvtui.commands.output import print_json
 from kvtui.config import ConfigError, load_settings
@@ -34,8 +29,6 @@ if TYPE_CHECKING:
     from kvtui.bench.recorder import Recorder
     from kvtui.bench.runner import Outcome, Runner
     from kvtui.bench.session import Session
-
-_SAME_S = 1.0
 
 
 @click.command()
@@ -55,7 +48,8 @@ def bench(
 
     Results go to stdout, progress to stderr, every request into a record (JSON Lines) as it ends:
     a run that was interrupted goes on with --resume. With no endpoint configured the embedded
-    engine answers. Exit status: 0 done, 1 requests failed, 2 wrong flags or files, 130 interrupted.
+    engine answers. Exit status: 0 done, 1 requests failed, 2 wrong flags or files, 130 interrupted,
+    143 terminated.
     """
     shape = "json" if as_json else shape or "text"
     if listed:
@@ -102,16 +96,25 @@ def _bench(preset: str | None, shape: str, flags: dict[str, Any]) -> int:
     flags = {**flags, "settings": settings, "max_num_seqs": min(max(4, most), 64)}
     from kvtui.bench.session import Session
 
-    with Session(flags) as session:
-        try:
-            prepared = prepared_or_refused(session)
-        except KeyboardInterrupt:
-            return 130
-        return _measure(session, prepared, work, shape, flags)
+    with interrupts_noted() as stop, Session(flags) as session:
+        prepared = prepared_or_refused(session, stop)
+        if prepared is None:
+            if shape == "json":
+                from kvtui.bench.results import unsent
+
+                base_url, model = flags.get("base_url"), flags.get("model")
+                print_json(unsent(work.preset, base_url, model, None, interrupted=True))
+            return stop.status
+        return _measure(session, prepared, work, shape, flags, stop)
 
 
 def _measure(
-    session: Session, prepared: Prepared, work: Work, shape: str, flags: dict[str, Any]
+    session: Session,
+    prepared: Prepared,
+    work: Work,
+    shape: str,
+    flags: dict[str, Any],
+    stop: Interrupts,
 ) -> int:
     from kvtui.bench.begin import begin, request_of
     from kvtui.bench.document import failure_object
@@ -157,6 +160,7 @@ def _measure(
         raise BadInput(str(error)) from None
     recorder = begun.recorder
     say(f"record: {recorder.path}")
+    stop.then(begun.runner.stop)
     outcome = _watch(begun.runner, recorder)
     stopped = outcome.stopped
     whole = begun.conclude(outcome)
@@ -165,45 +169,11 @@ def _measure(
     if stopped:
         say(f"interrupted; go on with: kvtui bench --resume {recorder.path}")
     status = print_record(whole, shape, interrupted=stopped)
-    return 130 if stopped else status
+    return stop.status if stopped else status
 
 
 def _watch(runner: Runner, recorder: Recorder) -> Outcome:
     """Run it, telling where it stands."""
     teller = Teller(runner, recorder)
     runner.listen(teller.take)
-    with _stopped_by_signals(runner):
-        return runner.run()
-
-
-@contextmanager
-def _stopped_by_signals(runner: Runner) -> Iterator[None]:
-    """The first signal stops the run and keeps what is done; a later one is the usual end.
-
-    Within a second of the first it is the same one: what wraps a command (timeout, uv run) passes
-    on what the terminal has sent to the whole group already.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    before: dict[int, Any] = {}
-
-    first: list[float] = []
-
-    def stop(number: int, _: object) -> None:
-        runner.stop()
-        first.append(monotonic())
-        if first[-1] - first[0] > _SAME_S:
-            signal.signal(number, before[number])
-            os.kill(os.getpid(), number)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        before[number] = signal.getsignal(number)
-        signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        # What is printed after a stop must not be cut off by the same signal, passed on late.
-        for known, handler in before.items():
-            signal.signal(known, signal.SIG_IGN if first else handler)
+    return runner.run()

@@ -9,6 +9,7 @@ import click
 if TYPE_CHECKING:
     from kvtui.bench.prepared import Prepared
     from kvtui.bench.session import Session
+    from kvtui.commands.interrupts import Interrupts
 
 
 class BadInput(click.ClickException):
@@ -21,8 +22,8 @@ class BadInput(click.ClickException):
         click.echo(f"kvtui: {self.format_message()}", file=file, err=True)
 
 
-def prepared_or_refused(session: Session) -> Prepared:
-    """What there is to talk to.
+def prepared_or_refused(session: Session, stop: Interrupts) -> Prepared | None:
+    """What there is to talk to; None where a signal came before that was known.
 
     Raises:
         BadInput: A flag names a profile or a model file that cannot be used.
@@ -30,9 +31,11 @@ def prepared_or_refused(session: Session) -> Prepared:
     from kvtui.config import ConfigError
 
     try:
-        prepared = session.prepare().result()
+        prepared = stop.result_of(session.prepare())
     except ConfigError as error:
         raise BadInput(str(error)) from None
+    if prepared is None:
+        return None
     verdict = prepared.verdict
     if prepared.endpoint.embedded and verdict is not None and verdict.cls == "parameter":
         raise BadInput(verdict.message)

@@ -8,9 +8,7 @@ import os
 import re
 import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -64,36 +62,14 @@ def _status_of(command: Callable[[], Any]) -> int:
     try:
         status = command()
     except (click.exceptions.Abort, KeyboardInterrupt):
-        return interrupted()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it may be passed on once more
+        return 130
     except click.ClickException as error:
         error.show()
         return error.exit_code
     except SystemExit as end:
         status = end.code
     return status if isinstance(status, int) else 0
-
-
-@contextmanager
-def interrupts_noted() -> Iterator[threading.Event]:
-    """Within it Ctrl+C sets the event and breaks nothing off, so that nothing measured is lost.
-
-    Once it was set, further interrupts no longer count. A process whose parent made it deaf to
-    interrupts (a job in a shell's background) stays so.
-    """
-    noted = threading.Event()
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, lambda *_: noted.set())
-    try:
-        yield noted
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN if noted.is_set() else before)
-
-
-def interrupted() -> int:
-    """The exit status of an interrupted command; further interrupts no longer count."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return 130
 
 
 def _say(sentence: str) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from kvtui.commands import output
 from kvtui.commands.errors import BadInput, prepared_or_refused
+from kvtui.commands.interrupts import Interrupts, interrupts_noted
 from kvtui.commands.options import endpoint_options, request_options
 from kvtui.commands.prompts import read_messages, read_prompt
 from kvtui.config import ConfigError, load_settings
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kvtui.bench.prepared import Prepared
     from kvtui.bench.run import Run
     from kvtui.bench.session import Session
+    from kvtui.config import Endpoint
     from kvtui.measure.figures import RunFigures
     from kvtui.stream.request import Request
 
@@ -37,7 +38,7 @@ def run(as_json: bool, formula: bool, **flags: Any) -> None:
 
     The answer and the figures go to stdout, all else to stderr. With no endpoint configured the
     embedded engine answers. Exit status: 0 done, 1 a request failed, 2 wrong flags or files,
-    130 interrupted.
+    130 interrupted, 143 terminated.
     """
     sys.exit(_run(as_json, formula, flags))
 
@@ -49,55 +50,74 @@ def _run(as_json: bool, formula: bool, flags: dict[str, Any]) -> int:
         raise BadInput(str(error)) from None
     messages = read_messages(flags["messages_file"]) if flags.get("messages_file") else None
     prompt = read_prompt(flags, settings.defaults.prompt) if messages is None else ""
-    flags = {**flags, "settings": settings}
-    from kvtui.bench.document import document, unsent
-    from kvtui.bench.options import timeouts_from_flags
-    from kvtui.bench.session import Session
-    from kvtui.commands.run_text import print_table
-    from kvtui.stream.request import Request
+    with interrupts_noted() as stop:
+        asked = _Asked(prompt, messages, {**flags, "settings": settings})
+        runs, endpoint, base_url, model = _measured(asked, stop, show=not as_json)
+        interrupted = stop.came
+        if as_json:
+            from kvtui.bench.document import document
 
+            output.print_json(document(endpoint, base_url, model, runs))
+        elif runs:
+            from kvtui.commands.run_text import print_table
+
+            print_table(runs, formula=formula)
+        if interrupted:
+            return stop.status
+        return 1 if any(figures.verdict.is_failure for figures in runs) else 0
+
+
+class _Asked(NamedTuple):
+    prompt: str
+    messages: tuple[dict[str, Any], ...] | None
+    flags: dict[str, Any]
+
+
+def _measured(
+    asked: _Asked, stop: Interrupts, *, show: bool
+) -> tuple[list[RunFigures], Endpoint | None, str, str | None]:
+    """What came of it: the runs there are, the endpoint with the base URL in use, the model."""
+    from kvtui.bench.document import unsent
+    from kvtui.bench.session import Session
+
+    flags = asked.flags
     runs: list[RunFigures] = []
-    base_url = ""
-    interrupted = False
     with Session(flags) as session:
-        try:
-            prepared = prepared_or_refused(session)
-        except KeyboardInterrupt:
-            return output.interrupted()
+        prepared = prepared_or_refused(session, stop)
+        if prepared is None:
+            return runs, None, flags.get("base_url") or "", flags.get("model")
         base_url = prepared.endpoint.base_url
         _narrate(prepared)
         prepared = _usable(prepared)
         if prepared.verdict is not None and prepared.evidence is not None:
             runs.append(unsent(prepared.verdict, prepared.evidence))
         else:
-            defaults = settings.defaults
-            temperature = flags.get("temperature")
-            request = Request(
-                endpoint=prepared.endpoint,
-                model=prepared.model or "",
-                prompt=prompt,
-                system=flags.get("system"),
-                messages=messages,
-                max_tokens=flags.get("max_tokens") or defaults.max_tokens,
-                temperature=defaults.temperature if temperature is None else temperature,
-                top_p=flags.get("top_p"),
-                seed=flags.get("seed"),
-                stop=tuple(flags.get("stop") or ()),
-                kv_cache=_kv_cache(prepared, flags),
-                extra_body=flags.get("extra_body") or {},
-                timeouts=timeouts_from_flags(flags),
-            )
-            with output.interrupts_noted() as stop:
-                base_url = _repeat(session, request, flags, runs, stop, show=not as_json)
-            interrupted = stop.is_set()
-    if as_json:
-        table = document(prepared.endpoint, base_url, prepared.model, runs)
-        output.print_json(table)
-    else:
-        print_table(runs, formula=formula)
-    if interrupted:
-        return 130
-    return 1 if any(figures.verdict.is_failure for figures in runs) else 0
+            request = _request(prepared, asked)
+            base_url = _repeat(session, request, flags, runs, stop, show=show)
+    return runs, prepared.endpoint, base_url, prepared.model
+
+
+def _request(prepared: Prepared, asked: _Asked) -> Request:
+    from kvtui.bench.options import timeouts_from_flags
+    from kvtui.stream.request import Request
+
+    flags, defaults = asked.flags, asked.flags["settings"].defaults
+    temperature = flags.get("temperature")
+    return Request(
+        endpoint=prepared.endpoint,
+        model=prepared.model or "",
+        prompt=asked.prompt,
+        system=flags.get("system"),
+        messages=asked.messages,
+        max_tokens=flags.get("max_tokens") or defaults.max_tokens,
+        temperature=defaults.temperature if temperature is None else temperature,
+        top_p=flags.get("top_p"),
+        seed=flags.get("seed"),
+        stop=tuple(flags.get("stop") or ()),
+        kv_cache=_kv_cache(prepared, flags),
+        extra_body=flags.get("extra_body") or {},
+        timeouts=timeouts_from_flags(flags),
+    )
 
 
 def _usable(prepared: Prepared) -> Prepared:
@@ -123,7 +143,7 @@ def _repeat(
     request: Request,
     flags: dict[str, Any],
     runs: list[RunFigures],
-    stop: Event,
+    stop: Interrupts,
     *,
     show: bool,
 ) -> str:
@@ -132,6 +152,8 @@ def _repeat(
     vary = repeats > 1 and not flags.get("same_prompt")
     base_url = request.endpoint.base_url
     for index in range(repeats):
+        if stop.came:
+            break
         if repeats > 1:
             _say(f"run {index + 1} of {repeats}")
         one = session.start(request, index, unique_prefix=vary, keep_pieces=show)
@@ -141,20 +163,18 @@ def _repeat(
         runs.append(figures)
         for note in one.notes:
             _say(note)
-        if stop.is_set():
-            break
         if figures.verdict.is_failure and not figures.verdict.retryable:
             break  # it would fail the same way again
     return base_url
 
 
-def _follow(one: Run, stop: Event, show: bool) -> None:
+def _follow(one: Run, stop: Interrupts, show: bool) -> None:
     """Print the text as it comes, until the run is done or stopped."""
     printed = False
     while not one.done.wait(_LOOK_S):
         if show:
             printed = _print_pieces(one) or printed
-        if stop.is_set():
+        if stop.came:
             one.stop()
             one.done.wait(_STOP_S)
             break

@@ -290,25 +290,66 @@ def test_wrong_flags_are_status_2_and_one_sentence(
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-def test_ctrl_c_prints_what_there_is(server: TimingServer, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "kvtui", "run", "--json", "--prompt", "Hi"]
-    command += ["--base-url", f"{server.url}/v1", "--model", "stall"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env=environment(tmp_path), stdin=subprocess.DEVNULL, preexec_fn=hear_interrupts,
-    ) as process:  # fmt: skip
-        server.log()
-        deadline = time.monotonic() + 30
-        assert process.stderr is not None
-        process.stderr.readline()  # it is on its way
-        time.sleep(1.0)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=deadline - time.monotonic())
-    assert process.returncode == 130, err
+def started(*flags: str, env: dict[str, str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "kvtui", "run", "--json", "--prompt", "Hi", *flags],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
+        preexec_fn=hear_interrupts,
+    )
+
+
+signals = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+both = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+
+
+@signals
+@both
+@pytest.mark.parametrize("path", ["/v1/models", "/v1/chat/completions"])
+def test_a_signal_at_any_moment_prints_what_there_is(
+    number: signal.Signals, path: str, tmp_path: Path
+) -> None:
+    """While the endpoint is looked at, and while it answers."""
+
+    def reply(asked: Asked) -> Any:
+        return None if asked.path == path else models("m")
+
+    with scripted(reply) as server:
+        url = f"{server.url}/v1"
+        with started("--base-url", url, env=environment(tmp_path)) as process:
+            deadline = time.monotonic() + 40
+            while not any(asked.path == path for asked in server.asked):
+                assert time.monotonic() < deadline
+                time.sleep(0.005)
+            process.send_signal(number)
+            process.send_signal(number)  # as a wrapper passes it on once more
+            out, err = process.communicate(timeout=40)
+    assert process.returncode == 128 + number, err
+    assert "Traceback" not in err
     table = json.loads(out)
-    (run,) = table["runs"]
-    assert run["partial"]
-    assert run["stopped"]
-    assert run["e2e_tps"] is None
+    assert table["endpoint"]["base_url"] == url
     assert table["median"]["n"] == 0
+    runs = table["runs"]
+    assert [(run["partial"], run["stopped"], run["e2e_tps"]) for run in runs] == (
+        [(True, True, None)] if path.endswith("completions") else []
+    )
+
+
+@signals
+@both
+def test_a_signal_after_the_json_changes_nothing(number: signal.Signals, tmp_path: Path) -> None:
+    with scripted(lambda asked: sse("a", "b")) as server:
+        flags = ("--base-url", f"{server.url}/v1", "--model", "m")
+        with started(*flags, env=environment(tmp_path)) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            for line in process.stdout:
+                if line == "}\n":
+                    break
+            process.send_signal(number)
+            said = process.stderr.read()
+    assert process.returncode == 0, said
+    assert "Traceback" not in said
