@@ -30,6 +30,8 @@ class RunOptions:
     remember: bool = False
     """Keep what an endpoint refused in ``state.toml``, and heed it from the first request on."""
 
+    embedded: bool = False
+    """The embedded engine, whatever settings and environment say."""
     record: bool = False
     """Keep the events of every request, for its record."""
 
@@ -47,6 +49,7 @@ class RunOptions:
             settings=flags.get("settings"),
             timeouts=timeouts_from_flags(flags),
             remember=bool(flags.get("remember")),
+            embedded=bool(flags.get("embedded")),
             record=bool(flags.get("record")),
         )
 

@@ -228,6 +228,8 @@ class Session:
 
     async def _prepare(self, unbidden: bool) -> Prepared:
         options = self._options
+        if options.embedded:
+            return await self._prepare_embedded(Endpoint("", "embedded", embedded=True))
         endpoint = await asyncio.to_thread(
             lambda: resolve_endpoint(
                 options.settings or load_settings(),

@@ -177,6 +177,7 @@ screen_options = _group(
     click.option(
         "--fps", type=click.IntRange(1, 120), help="Frames per second [30]; 10 for slow links."
     ),
+    click.option("--tour", is_flag=True, help="Begin with the tour (key F2)."),
     click.option(
         "--presenter", is_flag=True, help="Larger figures; hosts and key names hidden (key P)."
     ),

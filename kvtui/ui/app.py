@@ -132,6 +132,14 @@ class KvtuiApp(App[int]):
         """Ctrl+Q and q: the stream is stopped and the child ended by ``on_unmount``."""
         self.exit(0)
 
+    def action_tour(self) -> None:
+        """The tour, over the screen as it is."""
+        if not self.main.may_tour():
+            return
+        from kvtui.ui.tour.opening import tour_screen
+
+        self.push_screen(tour_screen(self.main))
+
     def on_unmount(self) -> None:
         """Whatever ends the app ends the stream and the engine's process."""
         self.remembered.write()

@@ -161,6 +161,7 @@ COMMANDS: tuple[Command, ...] = (
         "View",
     ),
     Command("theme", ("T",), "theme", "Choose the colours.", "View"),
+    Command("tour", ("f2",), "tour", "See it all in a few minutes, live.", "kvtui"),
     Command("help", ("question_mark", "f1"), "help", "Every key with its meaning.", "kvtui", 20),
     Command("palette", ("ctrl+p",), "more", "Find a command by typing.", "kvtui", 21),
     Command("quit", ("q", "ctrl+q"), "quit", "Stop the stream and leave.", "kvtui", 22),

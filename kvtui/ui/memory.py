@@ -219,6 +219,11 @@ class MemoryView:
         self.weights_dtype = WEIGHTS[(at + 1) % len(WEIGHTS)]
         self._still = None
 
+    def choose_weights(self, name: str | None) -> None:
+        """Take a precision of the weights; None is the checkpoint's."""
+        self.weights_dtype = name
+        self._still = None
+
     def next_context(self) -> None:
         """The next longer context that the model takes, then the shortest."""
         now = self._context()

@@ -248,6 +248,20 @@ class MainActions:
         embedded = self.conductor is None or self.conductor.endpoint.embedded
         self.app.push_screen(HelpScreen(embedded=embedded))
 
+    async def action_tour(self) -> None:
+        """The tour, which is a screen of its own."""
+        await self.app.run_action("app.tour")
+
+    def may_tour(self) -> bool:
+        """Whether the tour may run requests now; why not is said."""
+        if self.conductor is None or self.memory is None:
+            self.say("One moment: kvtui is still starting.")
+            return False
+        if self.conductor.running:
+            self.say("A stream is running, and the tour would disturb it: esc stops it.")
+            return False
+        return True
+
     def action_palette(self) -> None:
         """Find a command by typing."""
         from kvtui.ui.commands import offered, shown_key

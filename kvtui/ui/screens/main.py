@@ -253,6 +253,12 @@ class MainScreen(
             self.action_run()
         elif asked and self.conductor.endpoint.ready:
             self.say("The server names no models: give one with --model.", "warning")
+        self._tour_if_asked()
+
+    def _tour_if_asked(self) -> None:
+        """``--tour``: it begins once it is known who answers, so that an engine is shared."""
+        if getattr(self.app, "options", {}).pop("tour", False):
+            self.call_next(self.action_tour)
 
     def _watch_unbidden(self, endpoint: Endpoint) -> None:
         """A server of this machine is asked about itself at once, any other at the first run."""
@@ -275,6 +281,7 @@ class MainScreen(
         self.show_memory()
         if len(self.stream.text.history):  # else the sentence stands where the text would
             self.say(message.sentence, "error")
+        self._tour_if_asked()
 
     def _introduce_model(self) -> None:
         """Tell pane 2 which model answers, once both are known."""
