@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
+from kvtui.places import config_path as config_path  # where it lies
 from kvtui.text import did_you_mean, one_line
 
 OPENAI_URL = "https://api.openai.com/v1"
 TAOTOKEN_URL = "https://taotoken.net/api/v1"
+EMBEDDED = "embedded"
+"""The profile that every configuration has: the engine of one's own, whatever variables are set."""
 KEY_VARIABLES = ("OPENAI_API_KEY", "TAOTOKEN_API_KEY")
 _KEY_COMMAND_SECONDS = 15.0
 _KEY_LIMIT = 64 << 10
@@ -89,16 +92,6 @@ class Settings:
     defaults: Defaults = field(default_factory=Defaults)
     profiles: Mapping[str, Profile] = field(default_factory=lambda: MappingProxyType({}))
     cards: Mapping[str, OwnCard] = field(default_factory=lambda: MappingProxyType({}))
-
-
-def config_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """``config.toml``: where ``KVTUI_CONFIG`` says, else in the platform's config folder."""
-    named = environ.get("KVTUI_CONFIG")
-    if named:
-        return Path(named).expanduser()
-    from platformdirs import user_config_path
-
-    return user_config_path("kvtui", appauthor=False) / "config.toml"
 
 
 def load_settings(path: Path | None = None) -> Settings:
@@ -224,6 +217,8 @@ def resolve_endpoint(
     Raises:
         ConfigError: The named profile does not exist.
     """
+    if base_url is None and profile == EMBEDDED and EMBEDDED not in settings.profiles:
+        return Endpoint("", "embedded", model=model, embedded=True)
     named = _profile(settings, profile)
     url, chosen_by = _choose_url(base_url, named, settings, profile, environ)
     if url is None:

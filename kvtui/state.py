@@ -14,6 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kvtui.places import is_homeless
+from kvtui.places import state_path as state_path  # where it lies
+
 _LIMIT = 4 << 20
 """Bytes of the state that are read."""
 _writing = threading.Lock()
@@ -27,25 +30,6 @@ class State(NamedTuple):
     problem: str = ""
     damaged: bool = False
     """The file is there, and is no state: it is put aside before another is written."""
-
-
-def state_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """``state.toml``: where ``KVTUI_STATE`` says, else in the platform's state folder."""
-    named = environ.get("KVTUI_STATE")
-    if named:
-        return user_path(named)
-    from platformdirs import user_state_path
-
-    return user_state_path("kvtui", appauthor=False) / "state.toml"
-
-
-def user_path(text: str) -> Path:
-    """A path with its ``~``; one whose home is not known is left as it is written."""
-    path = Path(text)
-    try:
-        return path.expanduser()
-    except RuntimeError:
-        return path
 
 
 def read_state(path: Path | None = None) -> State:
@@ -82,8 +66,6 @@ def save_state(changes: Mapping[str, Any], path: Path | None = None) -> None:
     import tomli_w
 
     path = path or state_path()
-    if not path.is_absolute() and path.parts[:1] == ("~",):
-        raise OSError(0, f"there is no home folder for {path}")
     with _writing:
         state = read_state(path)
         if state.damaged:
@@ -105,6 +87,8 @@ def write_atomically(path: Path, content: bytes) -> None:
     Raises:
         OSError: The folder cannot be made or written.
     """
+    if is_homeless(path):
+        raise OSError(0, "no home folder is known")
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -37,6 +37,7 @@ from kvtui.bench.prompts import Words
 from kvtui.bench.sample import Sample
 from kvtui.bench.schema import SCHEMA, VERSION, RecordError, migrated, version_of
 from kvtui.bench.workload import Workload, WorkloadError, from_table
+from kvtui.places import user_path
 
 __all__ = ["SCHEMA", "Record", "RecordError", "new_path", "read_header", "read_record", "runs_path"]
 
@@ -45,7 +46,7 @@ def runs_path(environ: Mapping[str, str] = os.environ) -> Path:
     """The folder of the records: where ``KVTUI_RUNS`` says, else in the platform's data folder."""
     named = environ.get("KVTUI_RUNS")
     if named:
-        return Path(named).expanduser()
+        return user_path(named)
     from platformdirs import user_data_path
 
     return user_data_path("kvtui", appauthor=False) / "runs"

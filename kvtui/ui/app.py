@@ -18,7 +18,16 @@ from kvtui.ui.outlet import Outlet
 from kvtui.ui.paste import guard_pastes
 from kvtui.ui.remembered import Remembered
 from kvtui.ui.screens.main import MainScreen
-from kvtui.ui.themes import DEFAULT_THEME, load_theme, shipped_names, suggest, theme_folder
+from kvtui.ui.themes import (
+    DEFAULT_THEME,
+    load_theme,
+    one_notice,
+    shipped_names,
+    suggest,
+    theme_folder,
+    user_files,
+    user_themes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -57,6 +66,7 @@ class KvtuiApp(App[int]):
         self.main = MainScreen(fps=int(self.options.get("fps") or 30))
         self._opener = opener
         self._outlet = Outlet()
+        self._theme_problems: tuple[str, ...] = ()
         self._notices: list[str] = [self.remembered.problem] if self.remembered.problem else []
         self._veil: LineVeil | None = None
         self._first_theme()
@@ -153,6 +163,8 @@ class KvtuiApp(App[int]):
             self.options.get("theme") or self.remembered.get("theme", str) or DEFAULT_THEME
         )
         folder = theme_folder()
+        if wanted != DEFAULT_THEME and wanted not in self.available_themes and user_files():
+            self._take_user_themes()  # it may be one of the user's own
         for name in dict.fromkeys((wanted, DEFAULT_THEME)):
             if name in self.available_themes or self._take_theme_file(folder / f"{name}.toml"):
                 # Without the watcher: the style sheet is not parsed yet, so it need not be again.
@@ -166,6 +178,10 @@ class KvtuiApp(App[int]):
         for name in shipped_names():
             if name not in self.available_themes:
                 self._take_theme_file(theme_folder() / f"{name}.toml", say=True)
+        self._take_user_themes()
+        if self._theme_problems:
+            said = one_notice(self._theme_problems)
+            self.notify(said, severity="warning", markup=False, timeout=15)
 
     def _take_theme_file(self, path: Path, *, say: bool = False) -> bool:
         try:
@@ -180,6 +196,12 @@ class KvtuiApp(App[int]):
             else:
                 self._notices.append(text)
         return True
+
+    def _take_user_themes(self) -> None:
+        """Register the user's own; one of a name of ours takes its place."""
+        found, self._theme_problems = user_themes()
+        for theme, _ in found:
+            self.register_theme(theme)
 
     def choose_theme(self, name: str) -> None:
         """Take a theme and remember it."""

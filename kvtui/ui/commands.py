@@ -67,6 +67,13 @@ COMMANDS: tuple[Command, ...] = (
         embedded_only=True,
     ),
     Command(
+        "profile",
+        ("E",),
+        "endpoint",
+        "Choose the endpoint: a profile of the configuration, or the embedded engine.",
+        "Run",
+    ),
+    Command(
         "endpoint_model",
         ("M",),
         "served model",

@@ -113,6 +113,13 @@ class Conductor:
         self.endpoint = replace(self.endpoint, problem="", waiting=run)
         self.waiting = run
 
+    def change_session(self, session: SessionLike, label: str) -> None:
+        """Leave the endpoint: another is being prepared. What it failed at stays in the history."""
+        self.session = session
+        self.model = ""
+        self.endpoint = EndpointView(label=one_line(label, 60), key="", embedded=False)
+        self.prepare_again(run=False)
+
     def opening_failed(self, sentence: str) -> None:
         """The endpoint cannot be used at all."""
         self.waiting = False

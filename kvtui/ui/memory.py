@@ -178,6 +178,11 @@ class MemoryView:
         elif prepared.model:
             self.recognise(prepared.model)
 
+    def forget_endpoint(self) -> None:
+        """Another one is going to answer: what this one said of its model is no more."""
+        self.matched, self.server_context = "", None
+        self.set_own(None)
+
     def set_own(self, own: Model | None) -> None:
         """The embedded engine's model is known now, and shown."""
         self.own = own

@@ -87,20 +87,50 @@ def open_all(app: KvtuiApp) -> None:
     view, wrong = load_memory(app.options, settings)
     wrong += take_theme(app, settings)
     main.post_message(MemoryReady(view, [*problems, *wrong]))
-    from kvtui.bench.session import Session
-
     main.server = ServerWatch(lambda status: main.post_message(ServerSaid(server_kv(status))))
-    threads = app.options.get("threads") or settings.defaults.threads
-    kept = settings.defaults.record
-    flags = {"settings": settings, "threads": threads, "remember": True, "record": kept}
-    session = Session({**app.options, **flags})
-    if kept:
+    session = new_session(app.options, settings)
+    if settings.defaults.record:
         from kvtui.bench.history import RunHistory
 
         app.conductor.history = RunHistory()
     main.post_message(SessionReady(session))
     session.warm()
     prepare(main, session, unbidden=True)
+
+
+def new_session(options: Mapping[str, Any], settings: Settings) -> SessionLike:
+    """The session that these options ask for; its thread is not started yet."""
+    from kvtui.bench.session import Session
+
+    flags = {
+        "settings": settings,
+        "threads": options.get("threads") or settings.defaults.threads,
+        "remember": True,
+        "record": settings.defaults.record,
+    }
+    return Session({**options, **flags})
+
+
+def change_session(app: KvtuiApp, choice: str) -> None:
+    """Leave the endpoint for another one; nothing runs any more.
+
+    Args:
+        app: The screen's app.
+        choice: One of ``kvtui.ui.endpoints.endpoint_choices``.
+    """
+    from threading import Thread
+
+    from kvtui.ui.endpoints import options_of
+
+    conductor = app.conductor
+    assert conductor is not None
+    settings, _ = read_settings()
+    old, new = conductor.session, new_session(options_of(choice, app.options), settings)
+    conductor.change_session(new, choice or "as started")
+    if old is not None:  # its thread and its engine's process take a moment to end
+        Thread(target=old.close, name="kvtui-closing", daemon=True).start()
+    new.warm()
+    prepare(app.main, new)
 
 
 def prepare(main: MainScreen, session: SessionLike, *, unbidden: bool = False) -> None:
@@ -111,12 +141,15 @@ def prepare(main: MainScreen, session: SessionLike, *, unbidden: bool = False) -
         session: What prepares.
         unbidden: No key has been pressed: no other machine is contacted.
     """
-    session.prepare(unbidden=unbidden).add_done_callback(lambda done: _prepared(main, done))
+    main.awaited = session
+    session.prepare(unbidden=unbidden).add_done_callback(
+        lambda done: _prepared(main, session, done)
+    )
 
 
-def _prepared(main: MainScreen, done: Future[Any]) -> None:
+def _prepared(main: MainScreen, session: SessionLike, done: Future[Any]) -> None:
     """Tell the screen what the preparation came to; runs on the session's thread."""
-    if done.cancelled():
+    if done.cancelled() or main.awaited is not session:  # the user has gone on to another
         return
     error = done.exception()
     if error is None:

@@ -10,8 +10,21 @@ from typing import Any, NamedTuple
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
-DEFAULT_THEME = "kvtui-dark"
+from kvtui.places import themes_path
+from kvtui.text import one_line
 
+DEFAULT_THEME = "kvtui-dark"
+FILE_LIMIT = 1 << 16
+"""Bytes of a theme file; more than this is something else."""
+MOST_SAID = 12
+MOST_FILES = 200
+"""Files of the user's folder that are looked at."""
+
+KV_VARIABLES = frozenset(
+    f"kv-{name}"
+    for name in ("muted", "faint", "reasoning", "weights", "overhead", "used", "free", "outside")
+)
+"""The variables that a theme may set for kvtui's own roles."""
 _FIELDS = {item.name for item in fields(Theme)}
 _COLORS = _FIELDS - {"name", "dark", "luminosity_spread", "text_alpha", "variables", "ansi"}
 _NUMBERS = {"luminosity_spread", "text_alpha"}
@@ -40,6 +53,57 @@ def shipped_names(folder: Path | None = None) -> list[str]:
     return sorted(names, key=lambda name: name != DEFAULT_THEME)
 
 
+def user_files() -> list[Path]:
+    """The user's own theme files, beside the configuration; empty where there are none."""
+    try:
+        return sorted(themes_path().glob("*.toml"))[:MOST_FILES]
+    except OSError:
+        return []
+
+
+class UserThemes(NamedTuple):
+    """The user's themes that can be used, and all that is wrong with their files."""
+
+    found: tuple[tuple[Theme, Path], ...]
+    problems: tuple[str, ...]
+
+
+def user_themes() -> UserThemes:
+    """Read every file of the user's folder; a name of ours is the user's to take over."""
+    found: dict[str, tuple[Theme, Path]] = {}
+    problems: list[str] = []
+    for path in user_files():
+        try:
+            loaded = load_theme(path)
+        except OSError as error:
+            problems.append(f"{path.name}: cannot be read ({error.strerror or error})")
+            continue
+        problems += loaded.problems
+        if loaded.theme.name in found:
+            other = found[loaded.theme.name][1].name
+            problems.append(f"{path.name}: {other} is named {loaded.theme.name!r} too")
+            continue
+        found[loaded.theme.name] = (loaded.theme, path)
+    return UserThemes(tuple(found.values()), tuple(problems))
+
+
+def one_notice(problems: tuple[str, ...]) -> str:
+    """All mistakes as one text, a line each; of very many the first."""
+    more = len(problems) - MOST_SAID
+    lines = [one_line(problem, 120) for problem in problems[:MOST_SAID]]
+    return "\n".join(
+        [f"Themes in {themes_path()}:", *lines, *([f"and {more} more"] if more > 0 else [])]
+    )
+
+
+def all_names() -> list[str]:
+    """Every theme's name: ours, the user's, Textual's."""
+    from textual.theme import BUILTIN_THEMES
+
+    own = (theme.name for theme, _ in user_themes().found)
+    return list(dict.fromkeys((*shipped_names(), *own, *BUILTIN_THEMES)))
+
+
 def suggest(name: str, known: list[str]) -> str:
     """One sentence for an unknown name, with the nearest known one."""
     near = _nearest(name, known)
@@ -59,10 +123,16 @@ def load_theme(path: Path) -> LoadedTheme:
     Raises:
         OSError: the file cannot be read.
     """
+    with path.open("rb") as file:
+        content = file.read(FILE_LIMIT + 1)
+    if len(content) > FILE_LIMIT:
+        why = f"larger than {FILE_LIMIT:,} bytes; default colours used"
+        return LoadedTheme(_fallback(path.stem), (f"{path.name}: {why}",))
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        return LoadedTheme(_fallback(path.stem), (f"{path.name}: {error}; default colours used",))
+        data = tomllib.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, too deep
+        why = one_line(str(error), 120)
+        return LoadedTheme(_fallback(path.stem), (f"{path.name}: {why}; default colours used",))
     return build_theme(data, path.name, path.stem)
 
 
@@ -92,8 +162,12 @@ def build_theme(data: dict[str, Any], file: str, name: str) -> LoadedTheme:
                 problems.append(f"{file}: {key} = {value!r} is neither true nor false")
         elif key == "variables":
             clean[key] = _variables(value, file, problems)
-    stated = data.get("name")
-    clean["name"] = stated if isinstance(stated, str) and stated else name
+    stated = data.get("name", name)
+    if isinstance(stated, str) and stated.strip() and stated.isprintable() and len(stated) <= 60:
+        clean["name"] = stated.strip()
+    else:
+        problems.append(f"{file}: name must be a short text; {name!r} is used")
+        clean["name"] = name
     if "primary" not in clean:
         problems.append(f"{file}: primary is missing; the default's is used")
         clean["primary"] = _fallback(name).primary
@@ -108,6 +182,10 @@ def _variables(value: Any, file: str, problems: list[str]) -> dict[str, str]:
     for key, color in value.items():
         if key.endswith(_PLAIN_VARIABLES) or _is_color(color):
             kept[key] = str(color)
+            if key.startswith("kv-") and key not in KV_VARIABLES:
+                near = _nearest(key, sorted(KV_VARIABLES))
+                hint = f" (did you mean {near[0]!r}?)" if near else ""
+                problems.append(f"{file}: unknown key variables.{key}{hint}")
         else:
             problems.append(f"{file}: variables.{key} = {color!r} is no colour")
     return kept

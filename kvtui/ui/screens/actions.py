@@ -233,13 +233,14 @@ class MainActions:
         """Choose the colours."""
         choose = getattr(self.app, "choose_theme", None)
         names = sorted(self.app.available_themes, key=lambda name: not name.startswith("kvtui"))
-        remarks = {
-            name: "dark" if theme.dark else "light"
-            for name, theme in self.app.available_themes.items()
-        }
-        choices = [(name, name, remarks[name]) for name in names]
+        themes = self.app.available_themes
+        choices = [(name, name, "dark" if themes[name].dark else "light") for name in names]
         if choose is not None:
-            self._pick("Theme", choices, self.app.theme, choose)
+            self._pick("Theme", choices, self.app.theme, choose, self._show_theme)
+
+    def _show_theme(self, name: str) -> None:
+        """How it would look; nothing is remembered yet."""
+        self.app.theme = name
 
     def action_help(self) -> None:
         """Every key."""
@@ -282,7 +283,12 @@ class MainActions:
         self.app.exit(0)
 
     def _pick(
-        self, title: str, choices: list[Choice], current: str, then: Callable[[str], Any]
+        self,
+        title: str,
+        choices: list[Choice],
+        current: str,
+        then: Callable[[str], Any],
+        preview: Callable[[str], Any] | None = None,
     ) -> None:
         from kvtui.ui.screens.picker import PickerScreen
 
@@ -292,4 +298,4 @@ class MainActions:
                 if isawaitable(done):
                     await done
 
-        self.app.push_screen(PickerScreen(title, choices, current), chosen)
+        self.app.push_screen(PickerScreen(title, choices, current, preview), chosen)

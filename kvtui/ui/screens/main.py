@@ -21,6 +21,7 @@ from kvtui.ui.messages import (
 from kvtui.ui.paint import CellsCompositor
 from kvtui.ui.screens.actions import MainActions
 from kvtui.ui.screens.adviser_actions import AdviserActions
+from kvtui.ui.screens.endpoint_actions import EndpointActions
 from kvtui.ui.screens.failure_actions import FailureActions
 from kvtui.ui.screens.layout_actions import LayoutActions
 from kvtui.ui.screens.presenter_actions import PresenterActions
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from kvtui.ui.conductor import Conductor
     from kvtui.ui.frame import Frame
     from kvtui.ui.memory import MemoryView
+    from kvtui.ui.ports import SessionLike
     from kvtui.ui.server import ServerWatch
     from kvtui.ui.state import ServerKV
 
@@ -53,7 +55,13 @@ LOOK_S = 1.1
 
 
 class MainScreen(
-    MainActions, LayoutActions, FailureActions, AdviserActions, PresenterActions, Screen[None]
+    MainActions,
+    EndpointActions,
+    LayoutActions,
+    FailureActions,
+    AdviserActions,
+    PresenterActions,
+    Screen[None],
 ):
     """Arranges the panes and feeds them from the conductor, frame by frame."""
 
@@ -72,6 +80,8 @@ class MainScreen(
         self.server: ServerWatch | None = None
         """Asks the server about itself; None until the opening makes it, and in tests."""
         self.server_kv: ServerKV | None = None
+        self.awaited: SessionLike | None = None
+        """The session whose endpoint is being prepared: what another says comes too late."""
         self.endpoint_known = False
         """Who answers is known, or that nobody does: the Memory pane has a model to show."""
         self._timer: Timer | None = None

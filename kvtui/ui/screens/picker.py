@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, TypeAlias
 
 from textual.binding import Binding
@@ -9,11 +10,12 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from kvtui.ui.matching import match
 from kvtui.ui.rows import BLANK, Row, Span, between, row
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
 
@@ -29,26 +31,46 @@ class ChoiceList(LinesWidget):
         self.choices = list(choices)
         self.shown = list(choices)
         self.current = current
-        self.marked = next(
-            (index for index, choice in enumerate(choices) if choice[0] == current), 0
-        )
+        self.marked = 0
+        self.mark(current)
+        self._typed: dict[str, frozenset[int]] = {}
+        """Value -> the characters of its name that were typed."""
 
     def filter(self, query: str) -> None:
-        """Keep the choices that hold all words of the query."""
-        words = query.casefold().split()
-        self.shown = [
-            choice
+        """Keep the choices that the query fits, the best first; without one keep all."""
+        found = [
+            (how, choice)
             for choice in self.choices
-            if all(word in f"{choice[0]} {choice[1]} {choice[2]}".casefold() for word in words)
+            if (how := match(query, choice[1], f"{choice[0]} {choice[2]}"))
         ]
-        self.marked = 0
+        found.sort(key=lambda each: each[0].rank)
+        self.shown = [choice for _, choice in found]
+        self._typed = {choice[0]: how.places for how, choice in found}
+        self.mark("" if query.strip() else self.current)
         self.redraw()
+
+    def mark(self, value: str) -> None:
+        """Mark the choice of this value, else the first."""
+        self.marked = next((at for at, item in enumerate(self.shown) if item[0] == value), 0)
 
     def move(self, by: int) -> None:
         """Mark another line."""
         if self.shown:
             self.marked = max(0, min(len(self.shown) - 1, self.marked + by))
             self.redraw()
+
+    @property
+    def value(self) -> str | None:
+        """The marked choice's value."""
+        return self.shown[self.marked][0] if self.shown else None
+
+    async def on_mouse_scroll_down(self) -> None:
+        """The wheel marks what is below."""
+        await self.run_action("screen.move(1)")
+
+    async def on_mouse_scroll_up(self) -> None:
+        """The wheel marks what is above."""
+        await self.run_action("screen.move(-1)")
 
     def draw(self, width: int, height: int) -> Sequence[Row]:
         """The lines around the marked one."""
@@ -60,9 +82,9 @@ class ChoiceList(LinesWidget):
             value, name, remark = self.shown[index]
             marked = index == self.marked
             action = f"screen.take({index})"
-            start = row(
+            start = (
                 Span("▸ " if marked else "  ", "accent", action),
-                Span(name, "digits" if marked else "text", action),
+                *_name(name, self._typed.get(value, frozenset()), marked, action),
                 Span(" ●" if value == self.current else "", "good", action),
             )
             lines.append(between(start, row(Span(remark, "muted", action)), width))
@@ -70,6 +92,15 @@ class ChoiceList(LinesWidget):
         if more > 0 and lines:
             lines[-1] = between(BLANK, row((f"{more + 1} more below", "muted")), width)
         return lines
+
+
+def _name(name: str, typed: frozenset[int], marked: bool, action: str) -> Row:
+    """The name, with what was typed of it set apart."""
+    usual = "strong" if marked else "text"
+    return tuple(
+        Span("".join(name[at] for at in group), "key" if key else usual, action)
+        for key, group in groupby(range(len(name)), key=typed.__contains__)
+    )
 
 
 class PickerScreen(ModalScreen[str | None]):
@@ -85,9 +116,25 @@ class PickerScreen(ModalScreen[str | None]):
         Binding("pagedown", "move(8)", "Page down", show=False, priority=True),
     ]
 
-    def __init__(self, title: str, choices: Sequence[Choice], current: str = "") -> None:
+    def __init__(
+        self,
+        title: str,
+        choices: Sequence[Choice],
+        current: str = "",
+        preview: Callable[[str], object] | None = None,
+    ) -> None:
+        """Set the list up.
+
+        Args:
+            title: stands in the border.
+            choices: what there is.
+            current: the value in force, marked at first.
+            preview: shows the marked choice at once; leaving shows ``current`` again.
+        """
         super().__init__()
         self._title_text = title
+        self._preview = preview
+        self._seen = current
         self.list = ChoiceList(choices, current)
 
     def compose(self) -> ComposeResult:
@@ -109,10 +156,18 @@ class PickerScreen(ModalScreen[str | None]):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter."""
         self.list.filter(event.value)
+        self._look()
 
     def action_move(self, by: int) -> None:
         """Mark another line."""
         self.list.move(by)
+        self._look()
+
+    def _look(self) -> None:
+        value = self.list.value
+        if self._preview is not None and value is not None and value != self._seen:
+            self._seen = value
+            self._preview(value)
 
     def action_take(self, index: int | None = None) -> None:
         """Take a line."""
@@ -122,4 +177,6 @@ class PickerScreen(ModalScreen[str | None]):
 
     def action_leave(self) -> None:
         """Take none."""
+        if self._preview is not None and self._seen != self.list.current:
+            self._preview(self.list.current)
         self.dismiss(None)

@@ -47,7 +47,8 @@ class HeaderBar(LinesWidget):
         if view is None:
             return [row((" kvtui ", "badge-accent"), ("  starting", "muted"))]
         glyph, word, role = self._PHASES.get(self.phase, ("○", self.phase, "muted"))
-        if self.phase == "idle" and not view.ready:
+        resting = self.phase in ("done", "stopped", "failed") and not view.problem
+        if not view.ready and (self.phase == "idle" or resting):
             glyph, word, role = (
                 ("▲", "not ready", "warn")
                 if view.problem
@@ -61,7 +62,7 @@ class HeaderBar(LinesWidget):
         start = row(
             (" kvtui ", "badge-accent"),
             "  ",
-            (view.label, "text"),
+            Span(view.label, "text", "screen.profile"),
             (" ▸ " if view.model else "", "muted"),
             Span(view.model, "strong", "screen.endpoint_model"),
             (note, "muted"),

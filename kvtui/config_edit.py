@@ -1,0 +1,210 @@
+"""Edits of the configuration file in its place: ``kvtui config set`` and the settings screen.
+
+Comments and order stay (tomlkit); what comes out is validated as reading it would be, names are
+looked up where they have a table, and nothing is written that could not be read again.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, get_args, get_type_hints
+
+import msgspec
+
+from kvtui.config import ConfigError, Settings, load_settings, parse_settings
+from kvtui.state import write_atomically
+from kvtui.text import did_you_mean, one_line
+
+HEADER = """\
+# kvtui's configuration. Flags and environment variables win over what stands here.
+# Every setting with its meaning: kvtui config show
+
+# [profiles.vllm-box]
+# base_url = "http://127.0.0.1:8000/v1"
+# model = "Qwen/Qwen3-8B"
+# api_key_env = "VLLM_API_KEY"       # the variable's name, never the key itself
+# architecture = "Qwen3-8B"          # for the Memory pane
+
+# [cards.my-card]
+# memory_gib = 31.5
+
+[defaults]
+# gpu = "24GB"
+# max_tokens = 512
+# theme = "kvtui-dark"
+# record = false                     # keep no record of the screen's runs
+"""
+
+
+class Setting(NamedTuple):
+    """One key of a section's schema."""
+
+    name: str
+    meaning: str
+    default: Any
+    takes_text: bool
+    """A text is a valid value of it."""
+
+
+def settings_of(schema: type[msgspec.Struct]) -> list[Setting]:
+    """The keys of a section with what they mean, from its schema."""
+    hints = get_type_hints(schema, include_extras=True)
+    return [
+        Setting(
+            field.name,
+            meaning(hints[field.name]),
+            None if field.required or field.default is msgspec.NODEFAULT else field.default,
+            _takes_text(hints[field.name]),
+        )
+        for field in msgspec.structs.fields(schema)
+    ]
+
+
+def meaning(annotation: Any) -> str:
+    """The description in a type's annotation; empty where it has none."""
+    for part in get_args(annotation):
+        if isinstance(part, msgspec.Meta) and part.description:
+            return part.description
+        if get_args(part) and (found := meaning(part)):
+            return found
+    return ""
+
+
+def _takes_text(annotation: Any) -> bool:
+    return annotation is str or any(map(_takes_text, get_args(annotation)))
+
+
+def parse_value(text: str) -> Any:
+    """``text`` as TOML where it is a value of TOML, else as a string."""
+    try:
+        return tomllib.loads(f"v = {text}")["v"]
+    except (ValueError, RecursionError):
+        return text
+
+
+def toml(value: Any) -> str:
+    """A value as it is written in the file."""
+    import tomli_w
+
+    return tomli_w.dumps({"v": value}).removeprefix("v = ").strip()
+
+
+def edited(
+    target: Path, changes: Mapping[str, Any], themes: Iterable[str] = ()
+) -> tuple[str, Settings]:
+    """The file's new text with ``changes``, and the settings that it then holds.
+
+    Args:
+        target: The file; where it is not there, a first one is begun.
+        changes: Dotted keys (``defaults.gpu``) and their values; None takes a key out.
+        themes: The names that a theme may have; empty leaves its name unchecked.
+
+    Raises:
+        ConfigError: The file cannot be used as it is, or could not with the changes; one sentence.
+    """
+    import tomlkit
+    from tomlkit.exceptions import ParseError
+
+    try:
+        if target.exists():
+            load_settings(target)  # says what is wrong with it, where anything is
+        text = target.read_text(encoding="utf-8-sig") if target.exists() else HEADER
+        document = tomlkit.parse(text)
+    except ConfigError as error:
+        raise ConfigError(f"{error} Mend the file first.") from None
+    except (OSError, ValueError, ParseError, RecursionError) as error:
+        raise ConfigError(f"{target} cannot be read: {one_line(str(error))}") from None
+    for key, value in changes.items():
+        _put(document, key, value, target)
+    new = tomlkit.dumps(document)
+    try:
+        new.encode()
+        settings = parse_settings(tomllib.loads(new), target)
+    except (ConfigError, RecursionError) as error:
+        raise ConfigError(f"Not written: {error}") from None
+    except ValueError:
+        shown = ", ".join(one_line(str(value), 60) for value in changes.values())
+        raise ConfigError(f"Not written: {shown!r} is no text that TOML can hold.") from None
+    for key, value in changes.items():
+        section, _, name = key.partition(".")
+        if section == "defaults" and value is not None:
+            try:
+                check_name(name, value, settings, themes)
+            except ValueError as error:
+                text = str(error)
+                end = "" if text.endswith((".", "?")) else "."
+                raise ConfigError(f"Not written: {text}{end}") from None
+    return new, settings
+
+
+def write(target: Path, text: str) -> None:
+    """Put the text in the file's place.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    try:
+        write_atomically(target, text.encode("utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{target} cannot be written: {error.strerror or error}") from None
+
+
+def _put(document: Any, key: str, value: Any, target: Path) -> None:
+    import tomlkit
+
+    parts = key.split(".")
+    if len(parts) < 2 or not all(parts):
+        raise ConfigError(f"{key!r} is no key; it reads like defaults.gpu.")
+    table: Any = document
+    for part in parts[:-1]:
+        table = table.setdefault(part, tomlkit.table())
+        if not isinstance(table, dict):
+            raise ConfigError(f"{key}: {part} is not a table in {target}.")
+    if value is None:
+        table.pop(parts[-1], None)
+    else:
+        table[parts[-1]] = value
+
+
+def check_name(key: str, value: object, settings: Settings, themes: Iterable[str] = ()) -> None:
+    """Look a value of ``[defaults]`` up, where it is a name.
+
+    Raises:
+        ValueError: It is a name that nothing has; one sentence with the nearest one.
+    """
+    text = str(value)
+    if key == "gpu":
+        from kvtui.memory import cards
+
+        own = [cards.own(name, card.memory_gib) for name, card in settings.cards.items()]
+        cards.find(text, own)
+    elif key == "arch":
+        from kvtui.memory import catalogue
+
+        catalogue.find(text)
+    elif key == "kv_dtype":
+        check_precision(text)
+    elif key == "theme" and (known := list(themes)) and text not in known:
+        raise ValueError(f"no theme {text!r}{did_you_mean(text, known)}")
+    elif key == "lang":
+        from kvtui.language import codes
+
+        if text not in codes():
+            raise ValueError(f"there is no language {text!r}: there are {', '.join(codes())}")
+
+
+def check_precision(name: str) -> None:
+    """Look the precision of a KV cache up.
+
+    Raises:
+        ValueError: There is none of that name, or it is one of weights only.
+    """
+    from kvtui.memory import precision
+
+    if name.strip().casefold() == "auto":
+        return
+    found = precision.parse(name)
+    if not found.kv:
+        raise ValueError(f"{found.name} is a precision of weights: no KV cache is stored in it")

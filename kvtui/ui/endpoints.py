@@ -1,0 +1,42 @@
+"""The endpoints that can be changed to while the screen is open, and what each means as options."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kvtui.config import EMBEDDED
+from kvtui.text import one_line, redact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kvtui.config import Settings
+
+STARTED = ""
+"""The choice that means what the flags, the file and the environment said at the start."""
+_OWN = ("base_url", "api_key_env", "model", "headers", "profile")
+"""Options that belong to the endpoint they were given for: none of them goes to another."""
+
+
+def endpoint_choices(settings: Settings, *, hidden: bool = False) -> list[tuple[str, str, str]]:
+    """``(value, name, remark)`` for a picker: as started, every profile, the embedded engine.
+
+    Args:
+        settings: The configuration file as it is now.
+        hidden: An audience looks on: no host is named.
+    """
+    choices = [(STARTED, "as started", "flags, file, environment")]
+    for name, profile in settings.profiles.items():
+        url = redact(profile.base_url).split("://", 1)[-1]
+        remark = " · ".join(part for part in (url, profile.model) if part)
+        choices.append((name, one_line(name, 40), "" if hidden else one_line(remark, 60)))
+    if EMBEDDED not in settings.profiles:
+        choices.append((EMBEDDED, EMBEDDED, "kvtui's own engine, no key"))
+    return choices
+
+
+def options_of(choice: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The command line's options as they are for this endpoint."""
+    if choice == STARTED:
+        return dict(options)
+    return {**{key: value for key, value in options.items() if key not in _OWN}, "profile": choice}
