@@ -12,8 +12,9 @@ _MOST_WORKERS = 6
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more than there are cores, since tests wait as well; none for files that are named."""
-    if not all(Path(argument).is_dir() for argument in config.args):
+    """One more than there are cores, since tests wait as well; none for a file or a small folder."""
+    here = Path(__file__).parent
+    if not {Path(argument).resolve() for argument in config.args} <= {here, *here.iterdir()}:
         return 0
     return min((os.cpu_count() or 1) + 1, _MOST_WORKERS)
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,10 +11,9 @@ import click
 
 from kvtui.commands.errors import BadInput
 from kvtui.commands.options import json_fault
-from kvtui.commands.screen import PROMPT_LIMIT
+from kvtui.commands.piped import PROMPT_LIMIT, PromptError, piped_prompt, prompt_text
 
 DEFAULT_PROMPT = "Explain what a KV cache is."
-_PIPE_WAIT_S = 3.0
 _FLAGS = {"prompt": "--prompt", "prompt_file": "--prompt-file", "messages_file": "--messages"}
 
 
@@ -58,51 +54,17 @@ def read_prompt(flags: Mapping[str, Any], usual: str | None) -> str:
         if not prompt:
             raise BadInput(f"{flags['prompt_file']} is empty: there is nothing to ask.")
     elif prompt is None:
-        prompt = piped_prompt() or usual or DEFAULT_PROMPT
+        prompt = _piped() or usual or DEFAULT_PROMPT
     if not prompt.strip():
         raise BadInput("The prompt is empty: give one with --prompt.")
     return str(prompt)
 
 
-def piped_prompt() -> str | None:
-    """What is piped into stdin; None where it is a terminal, empty, or stays silent.
-
-    A pipe that nobody writes to (a service, a test harness) must not hang the command: after three
-    seconds without a byte it is taken for empty, and that is said.
-
-    Raises:
-        BadInput: It is larger than ``PROMPT_LIMIT``.
-    """
+def _piped() -> str | None:
     try:
-        if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
-            return None
-        descriptor = sys.stdin.fileno()
-    except (OSError, ValueError):
-        return None
-    chunks: list[bytes] = []
-    begun, ended = threading.Event(), threading.Event()
-
-    def read() -> None:
-        size = 0
-        try:
-            while size <= PROMPT_LIMIT and (data := os.read(descriptor, 65536)):
-                chunks.append(data)
-                size += len(data)
-                begun.set()
-        except OSError:
-            pass
-        ended.set()
-        begun.set()
-
-    threading.Thread(target=read, daemon=True).start()
-    if not begun.wait(_PIPE_WAIT_S):
-        click.echo("kvtui: nothing came on stdin; --prompt sets the prompt.", err=True)
-        return None
-    ended.wait()
-    data = b"".join(chunks)
-    if len(data) > PROMPT_LIMIT:
-        raise BadInput(f"The prompt on stdin is larger than {PROMPT_LIMIT:,} bytes.")
-    return data.decode("utf-8", "replace").strip() or None
+        return piped_prompt()
+    except PromptError as error:
+        raise BadInput(str(error)) from None
 
 
 def _read_file(path: Path) -> str:
@@ -111,8 +73,8 @@ def _read_file(path: Path) -> str:
             data = file.read(PROMPT_LIMIT + 1)
         if len(data) > PROMPT_LIMIT:
             raise BadInput(f"{path} is larger than {PROMPT_LIMIT:,} bytes.")
-        return data.decode("utf-8-sig")
+        return prompt_text(data, str(path))
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {error.strerror or error}.") from None
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path} is not UTF-8 text (byte {error.start}).") from None
+    except PromptError as error:
+        raise BadInput(str(error)) from None

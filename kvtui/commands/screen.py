@@ -7,9 +7,6 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-PROMPT_LIMIT = 1 << 20
-"""Bytes of a prompt that are read from a pipe or a file."""
-
 
 class ScreenRefused(Exception):  # noqa: N818 - a refusal, said in one sentence
     """There is nothing to draw on. The text is one sentence: why, and what to do."""
@@ -19,14 +16,11 @@ def open_screen(options: Mapping[str, Any]) -> int:
     """Read a piped prompt, see to the terminal, open the screen; returns the exit status.
 
     Raises:
-        ScreenRefused: There is no terminal to draw on, or the piped prompt is too large.
+        ScreenRefused: There is no terminal to draw on, or the piped prompt cannot be used.
     """
     options = dict(options)
-    other_driver = bool(os.environ.get("TEXTUAL_DRIVER"))
-    piped = None if other_driver else _piped_prompt()
-    if piped is not None and not options.get("prompt"):
-        options["prompt"] = piped
-    if not other_driver:
+    if not os.environ.get("TEXTUAL_DRIVER"):
+        _take_stdin(options)
         _require_terminal()
     os.environ.setdefault("ESCDELAY", "25")  # Textual reads it when it is imported
     from kvtui.ui.app import run
@@ -34,15 +28,20 @@ def open_screen(options: Mapping[str, Any]) -> int:
     return run(options)
 
 
-def _piped_prompt() -> str | None:
-    """The text on a piped stdin, after which the terminal takes stdin's place; None without one."""
+def _take_stdin(options: dict[str, Any]) -> None:
+    """A piped stdin gives the prompt, unless a flag does; then the terminal takes its place."""
     if sys.stdin is None or sys.stdin.isatty():
-        return None
-    data = sys.stdin.buffer.read(PROMPT_LIMIT + 1)
-    if len(data) > PROMPT_LIMIT:
-        raise ScreenRefused(f"The prompt on stdin is larger than {PROMPT_LIMIT:,} bytes.")
+        return
+    if not any(options.get(name) for name in ("prompt", "prompt_file", "messages_file")):
+        from kvtui.commands.piped import PromptError, piped_prompt
+
+        try:
+            piped = piped_prompt()
+        except PromptError as error:
+            raise ScreenRefused(str(error)) from None
+        if piped is not None:
+            options["prompt"] = piped
     _stdin_from_terminal()
-    return data.decode("utf-8", "replace").strip() or None
 
 
 def _stdin_from_terminal() -> None:
