@@ -12,7 +12,7 @@ _MOST_WORKERS = 6
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more than there are cores, since tests wait as well; none for a file or a small folder."""
+    """One more than there are cores, since tests wait too; none for a file or a small folder."""
     here = Path(__file__).parent
     if not {Path(argument).resolve() for argument in config.args} <= {here, *here.iterdir()}:
         return 0
