@@ -56,6 +56,8 @@ async def discover(
             listed = await _list(clients, endpoint, base_url, timeouts)
         except _NotListedError as again:
             return _failed(endpoint, again.evidence, notes), quirks
+    if listed.note is not None:
+        notes.append(listed.note)
     known = recognise(listed.owners, listed.server)
     quirks = Quirks(
         continuous_usage=known.continuous_usage,

@@ -21,7 +21,7 @@ from kvtui.measure.figures import RunFigures
 from kvtui.measure.meter import Meter
 from kvtui.stream.client import Clients, request_headers
 from kvtui.stream.exchange import Exchange
-from kvtui.stream.gather import Redactor
+from kvtui.stream.gather import Redactor, secrets_of
 from kvtui.stream.models import (
     ModelList,
     clean_base_url,
@@ -142,7 +142,8 @@ class Api:
         finally:
             current_flight.reset(token)
         answer = self._answer(base_url, begun, response, None)
-        return replace(answer, models=parse_models(text, response.headers.get("server")))
+        secrets = secrets_of(self._endpoint, {})
+        return replace(answer, models=parse_models(text, response.headers.get("server"), secrets))
 
     def _answer(
         self,
@@ -252,16 +253,17 @@ class Api:
         self._quirks = replace(
             recognise(models.owners, models.server), base_url=self._quirks.base_url
         )
+        notes = (models.note,) if models.note else ()
         number = len(models.ids)
         shown = ", ".join(models.ids[:_SHOWN_MODELS])
         more = f" and {number - _SHOWN_MODELS:,} more" if number > _SHOWN_MODELS else ""
         if not number:
-            return Step("models", "unknown", "the list is empty")
+            return Step("models", "unknown", "the list is empty", None, notes)
         if asked is None or asked in models.ids:
             found = f"{asked} is one of {number:,}" if asked else f"{shown}{more}"
-            return Step("models", "ok", one_line(found, 300))
+            return Step("models", "ok", one_line(found, 300), None, notes)
         detail = f"{asked} is not in the list{did_you_mean(asked, models.ids)}: {shown}{more}"
-        return Step("models", "unknown", one_line(detail, 300))
+        return Step("models", "unknown", one_line(detail, 300), None, notes)
 
     # --- a streamed request -----------------------------------------------------------------------
 
@@ -275,7 +277,7 @@ class Api:
             max_tokens=self._case.max_tokens,
             timeouts=self._case.timeouts,
         )
-        meter = Meter(keep_pieces=False)
+        meter = Meter(secrets=secrets_of(self._endpoint, {}))
         exchange = Exchange(self._clients, request, self._quirks, meter.feed)
         await exchange.run()
         figures = meter.conclude(classify)

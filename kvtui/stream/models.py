@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +15,9 @@ from openai import APIStatusError, OpenAIError
 
 from kvtui.config import Endpoint
 from kvtui.failure.urlform import path_candidates
+from kvtui.redaction import holds, is_telling
 from kvtui.stream.client import Clients, request_headers
+from kvtui.stream.gather import secrets_of
 from kvtui.stream.proxy import proxy_for
 from kvtui.stream.transport import Flight, current_flight
 
@@ -35,6 +37,16 @@ class ModelList:
     server: str | None = None
     contexts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     """Tokens one sequence may have, where the list says so."""
+    secret: int = 0
+    """Names that were left out because they hold the key (a server that echoes it)."""
+
+    @property
+    def note(self) -> str | None:
+        """What is to be said of the list."""
+        if not self.secret:
+            return None
+        names = "one name that holds" if self.secret == 1 else f"{self.secret} names that hold"
+        return f"The server's list of models has {names} the key: left out."
 
 
 class NoModelListError(ValueError):
@@ -80,7 +92,8 @@ async def list_models(clients: Clients, endpoint: Endpoint, base_url: str) -> Mo
         )
     finally:
         current_flight.reset(token)
-    listed = parse_models(response.text, response.headers.get("server"))
+    secrets = secrets_of(endpoint, {})
+    listed = parse_models(response.text, response.headers.get("server"), secrets)
     if listed is None:
         raise NoModelListError(
             f"GET {base_url}/models answered with something that is no model list", response
@@ -88,8 +101,18 @@ async def list_models(clients: Clients, endpoint: Endpoint, base_url: str) -> Mo
     return listed
 
 
-def parse_models(body: str, server: str | None = None) -> ModelList | None:
-    """A model list in any of its shapes; None where it is none."""
+def parse_models(
+    body: str, server: str | None = None, secrets: Iterable[str] = ()
+) -> ModelList | None:
+    """A model list in any of its shapes; None where it is none.
+
+    Args:
+        body: The answer's text.
+        server: Its ``Server`` header.
+        secrets: The keys in use. A name that holds one is no model's, and is left out: it would be
+            shown, noted and recorded wherever models are.
+    """
+    telling = tuple(secret for secret in secrets if is_telling(secret.strip()))
     try:
         table = json.loads(body)
     except (ValueError, RecursionError):
@@ -103,10 +126,14 @@ def parse_models(body: str, server: str | None = None) -> ModelList | None:
         return None
     ids: dict[str, None] = {}
     owners: list[str] = []
+    secret = 0
     contexts: dict[str, int] = {}
     for entry in entries[:_MOST_MODELS]:
         name = entry if isinstance(entry, str) else _name(entry)
         if not name or name in ids:
+            continue
+        if telling and holds(name, *telling):
+            secret += 1
             continue
         ids[name] = None
         if isinstance(entry, dict):
@@ -114,7 +141,8 @@ def parse_models(body: str, server: str | None = None) -> ModelList | None:
                 owners.append(owner)
             if (context := _context(entry)) is not None:
                 contexts[name] = context
-    return ModelList(tuple(ids), tuple(dict.fromkeys(owners)), server, MappingProxyType(contexts))
+    owned = tuple(dict.fromkeys(owners))
+    return ModelList(tuple(ids), owned, server, MappingProxyType(contexts), secret)
 
 
 def _name(entry: Any) -> str:

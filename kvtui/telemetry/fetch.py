@@ -9,6 +9,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
+from kvtui.redaction import holds, is_telling
 from kvtui.telemetry.places import is_local
 from kvtui.telemetry.status import clean
 from kvtui.text import redact
@@ -87,6 +88,11 @@ class Client:
     def hide(self, text: str, limit: int = 200) -> str:
         """A text from outside without this endpoint's secrets, on one line."""
         return clean(redact(text[: 8 * limit], *self._secrets), limit)
+
+    def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Names from outside, those left out that hold one of this endpoint's secrets."""
+        secrets = [secret for secret in self._secrets if secret and is_telling(secret)]
+        return tuple(name for name in names if not holds(name, *secrets))
 
     def _sentence(self, url: str, error: Exception) -> str:
         parts = urlsplit(url)

@@ -68,7 +68,12 @@ class Look:
         except Unreached as error:
             self._known, self.quiet = (), False  # who comes back may be another server
             status = ServerStatus(answered=False, notes=(str(error),))
-        return replace(status, at=time.monotonic())
+        return replace(
+            status,
+            at=time.monotonic(),
+            models=self.client.names(status.models),
+            notes=tuple(self.client.hide(note, 300) for note in status.notes),
+        )
 
     async def _look(self, session: aiohttp.ClientSession) -> ServerStatus:
         if self._known:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+from urllib.parse import quote
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,8 +12,8 @@ from hypothesis import strategies as st
 from kvtui.failure import Evidence, classify
 from kvtui.measure.mask import Mask
 from kvtui.measure.meter import Meter, Piece
+from kvtui.redaction import REDACTED, hide_runs
 from kvtui.stream.events import Delta, DeltaKind, Ended, Event, Finish, ModelName, Replaced
-from kvtui.text import REDACTED
 
 KEY = "sk-sk-aSECRETkey/with+odd=chars&Zq9"
 GOOD = Evidence(status=200, data_events=9, content_chars=9, finish_reason="stop", done_seen=True)
@@ -74,6 +77,59 @@ def test_a_key_that_is_a_word_hides_nothing(key: str) -> None:
     assert not Mask([key])
     _, pieces = played(Delta(1.0, "content", f"a {key} of it"), key=key)
     assert shown(pieces, "content") == f"a {key} of it"
+
+
+DRESSES = {
+    "capitals": KEY.upper(),
+    "percent": "".join(f"%{ord(char):02x}" for char in KEY),
+    "quoted": quote(KEY, safe="").lower(),
+    "escapes": "".join(f"\\u{ord(char):04X}" for char in KEY),
+    "entities": "".join(f"&#{ord(char)};" for char in KEY),
+    "base64": base64.b64encode(f"Bearer {KEY}".encode()).decode(),
+    "hex": KEY.encode().hex(),
+    "backwards": KEY[::-1],
+    "lines": "\n".join(KEY[at : at + 5] for at in range(0, len(KEY), 5)),
+    "spaced": " ".join(KEY),
+    "middle": KEY[6:-4],
+    "all but the end": KEY[:-1],
+}
+
+
+@pytest.mark.parametrize("dress", DRESSES.values(), ids=DRESSES)
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 200])
+@pytest.mark.parametrize("kind", ["content", "reasoning"])
+def test_another_spelling_of_a_key_cut_over_deltas(dress: str, size: int, kind: DeltaKind) -> None:
+    text = f"So it is: {dress} - and that is all."
+    cut = [text[at : at + size] for at in range(0, len(text), size)]
+    meter, pieces = played(*(Delta(1.0 + n, kind, piece) for n, piece in enumerate(cut)))
+    meter.feed([Ended(99.0, GOOD)])
+    figures = meter.conclude(classify)
+    for seen in (shown(pieces + meter.drain(), kind), getattr(figures, kind)):
+        assert REDACTED in seen
+        assert hide_runs(seen, KEY) == seen  # no run of it is left
+        assert len(seen) < len(text)
+        assert seen.startswith("So it is: ")
+        assert seen.endswith("- and that is all.")
+
+
+def test_words_in_common_with_a_key_that_is_words_are_shown() -> None:
+    meter, pieces = played(Delta(1.0, "content", "my local-server is"), key="local-server-key")
+    assert shown(pieces, "content") == "my local-server is"
+    meter.feed([Ended(2.0, GOOD)])
+    assert meter.conclude(classify).content == "my local-server is"
+
+
+def test_a_run_that_has_no_end_waits_for_so_long_only() -> None:
+    _, pieces = played(Delta(1.0, "content", KEY[:10]), *[Delta(2.0, "content", " " * 999)] * 9)
+    assert len(shown(pieces, "content")) > 4000
+
+
+@given(st.lists(st.text("skaSEC%2\\u0 ", max_size=6), max_size=30))
+def test_what_is_no_key_comes_out_whole(cut: list[str]) -> None:
+    meter, pieces = played(*(Delta(1.0, "content", piece) for piece in cut))
+    meter.feed([Ended(2.0, GOOD)])
+    meter.conclude(classify)
+    assert shown(pieces + meter.drain(), "content") == "".join(cut)
 
 
 @given(st.lists(st.text("aab", max_size=9)), st.text("ab", min_size=8, max_size=12))
