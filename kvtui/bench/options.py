@@ -38,15 +38,16 @@ class RunOptions:
     @classmethod
     def from_flags(cls, flags: Mapping[str, Any]) -> RunOptions:
         """From the shared command line options, under the names that click gives them."""
+        settings: Settings | None = flags.get("settings")
         return cls(
             base_url=flags.get("base_url"),
             model=flags.get("model"),
             api_key_env=flags.get("api_key_env"),
             profile=flags.get("profile"),
             headers=MappingProxyType(dict(flags.get("headers") or ())),
-            threads=flags.get("threads") or 1,
+            threads=flags.get("threads") or (settings.defaults.threads if settings else 1),
             max_num_seqs=flags.get("max_num_seqs") or 4,
-            settings=flags.get("settings"),
+            settings=settings,
             timeouts=timeouts_from_flags(flags),
             remember=bool(flags.get("remember")),
             embedded=bool(flags.get("embedded")),

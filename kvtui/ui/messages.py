@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 
 class ConductorReady(Message):
-    """The machinery behind the screen is imported."""
+    """The machinery behind the screen is imported; ``fps`` is what the settings say, if they do."""
 
-    def __init__(self, conductor: Conductor) -> None:
+    def __init__(self, conductor: Conductor, fps: int | None = None) -> None:
         super().__init__()
         self.conductor = conductor
+        self.fps = fps
 
 
 class MemoryReady(Message):

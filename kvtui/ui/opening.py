@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from kvtui.ui.conductor import Conductor
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from kvtui.ui.screens.main import MainScreen
 
 DEFAULT_PROMPT = "Explain what a KV cache is."
+MOST_FPS = 120
 PROMPT_LIMIT = 1 << 20
 """Bytes of a prompt that are read from a file."""
 
@@ -83,7 +85,9 @@ def open_all(app: KvtuiApp) -> None:
     app.conductor = Conductor(
         build=build_request(app.options), form=initial_form(app.options, settings.defaults)
     )
-    main.post_message(ConductorReady(app.conductor))
+    fps, problem = frames_per_second(app.options, settings)
+    problems += [problem] if problem else []
+    main.post_message(ConductorReady(app.conductor, fps))
     view, wrong = load_memory(app.options, settings)
     wrong += take_theme(app, settings)
     main.post_message(MemoryReady(view, [*problems, *wrong]))
@@ -104,7 +108,6 @@ def new_session(options: Mapping[str, Any], settings: Settings) -> SessionLike:
 
     flags = {
         "settings": settings,
-        "threads": options.get("threads") or settings.defaults.threads,
         "remember": True,
         "record": settings.defaults.record,
     }
@@ -241,6 +244,25 @@ def load_memory(options: Mapping[str, Any], settings: Settings) -> tuple[MemoryV
     view.context = options.get("context") or defaults.context
     view.users = options.get("concurrency") or defaults.concurrency
     return view, problems
+
+
+def frames_per_second(
+    options: Mapping[str, Any], settings: Settings, environ: Mapping[str, str] = os.environ
+) -> tuple[int, str]:
+    """How often the screen is drawn while it streams: ``--fps``, ``KVTUI_FPS``, the configuration.
+
+    Returns:
+        The rate, and a sentence where the variable holds none.
+    """
+    usual = settings.defaults.fps
+    if options.get("fps"):
+        return int(options["fps"]), ""
+    text = environ.get("KVTUI_FPS", "").strip()
+    if not text:
+        return usual, ""
+    if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= MOST_FPS:
+        return int(text), ""
+    return usual, f"KVTUI_FPS must be a whole number from 1 to {MOST_FPS}: {usual} is used."
 
 
 def take_theme(app: KvtuiApp, settings: Settings) -> list[str]:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fakes import REMOTE, SETTINGS, make_app
 from test_screen import ready, shown
 
+import kvtui
 from kvtui.config import Defaults, Settings
 from kvtui.ui.form import FormError, parse_form
-from kvtui.ui.opening import initial_form, load_memory, read_files, read_settings
+from kvtui.ui.messages import ConductorReady
+from kvtui.ui.opening import (
+    frames_per_second,
+    initial_form,
+    load_memory,
+    read_files,
+    read_settings,
+)
 from kvtui.ui.state import PromptForm
 
 
@@ -111,3 +121,52 @@ def test_a_wrong_field_is_named_and_the_others_are_kept(field: str, value: str) 
 def test_empty_numbers_are_the_servers() -> None:
     form = parse_form(PromptForm(), **{**FIELDS, "max_tokens": "", "repeats": ""})
     assert (form.max_tokens, form.temperature, form.repeats) == (None, None, 1)
+
+
+def settings(**defaults: Any) -> Settings:
+    return Settings(Path("config.toml"), Defaults(**defaults))
+
+
+@pytest.mark.parametrize(
+    ("flag", "variable", "file", "fps"),
+    [
+        (None, "", None, 30),
+        (None, "", 12, 12),
+        (None, "15", 12, 15),
+        (20, "15", 12, 20),
+        (None, "121", 12, 12),
+        (None, "many", 12, 12),
+    ],
+)
+def test_the_frame_rate_is_the_flags_the_variables_the_files(
+    flag: int | None, variable: str, file: int | None, fps: int
+) -> None:
+    held = settings() if file is None else settings(fps=file)
+    found, problem = frames_per_second({"fps": flag}, held, {"KVTUI_FPS": variable})
+    assert found == fps
+    assert ("KVTUI_FPS" in problem) == (variable in ("121", "many"))
+
+
+async def test_the_configurations_frame_rate_is_the_timers() -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        main = await ready(pilot)
+        main.post_message(ConductorReady(main.conductor, 12))
+        await pilot.pause()
+        assert main._timer._interval == pytest.approx(1 / 12)
+        assert not main._timer._active.is_set()
+        await pilot.press("enter")
+        assert main._timer._active.is_set()
+
+
+def test_every_default_of_the_configuration_is_read_somewhere() -> None:
+    package = Path(kvtui.__file__).parent
+    read = {
+        node.attr
+        for path in package.rglob("*.py")
+        if not path.name.startswith("config")
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith("defaults")
+    }
+    # The profile is read where the endpoint is chosen; texts have one language so far.
+    assert set(Defaults.__struct_fields__) - read <= {"profile", "lang"}
