@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol
@@ -57,11 +57,16 @@ class FinishedRun:
     """Which repeat it is, from 0."""
     repeats: int
     """How many were asked for."""
+    prepared: Prepared | None = None
+    """What is known of the endpoint."""
 
     @classmethod
-    def of(cls, run: Finished, figures: RunFigures, index: int, repeats: int) -> FinishedRun:
+    def of(
+        cls, run: Finished, figures: RunFigures, index: int, repeats: int, prepared: Any = None
+    ) -> FinishedRun:
         """From the run."""
-        return cls(run.sent(), run.stamps(), run.kept(), figures, index, repeats)
+        known = prepared if isinstance(prepared, Prepared) else None
+        return cls(run.sent(), run.stamps(), run.kept(), figures, index, repeats, known)
 
 
 class RunWriter:
@@ -127,7 +132,8 @@ def _header(run: FinishedRun, request: Request) -> Mapping[str, Any]:
         seed=request.seed or 0,
         temperature=request.temperature or 0.0,
     )
-    prepared = Prepared(request.endpoint, request.model)
+    prepared = run.prepared or Prepared(request.endpoint, request.model)
+    prepared = replace(prepared, endpoint=request.endpoint, model=request.model)
     header = header_of(prepared, request, workload, "", "run")
     asked = {
         "max_tokens": request.max_tokens,
@@ -151,7 +157,9 @@ class RunHistory:
         self._thread: threading.Thread | None = None
         self._writer: RunWriter | None = None
 
-    def add(self, run: Finished, figures: RunFigures, index: int, repeats: int) -> None:
+    def add(
+        self, run: Finished, figures: RunFigures, index: int, repeats: int, prepared: Any = None
+    ) -> None:
         """Record a run that is done; returns at once.
 
         Args:
@@ -159,11 +167,12 @@ class RunHistory:
             figures: Its figures.
             index: Which repeat it is, from 1; the first begins a record.
             repeats: How many were asked for.
+            prepared: What is known of the endpoint.
         """
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="kvtui-history", daemon=True)
             self._thread.start()
-        self._jobs.put(FinishedRun.of(run, figures, index - 1, repeats))
+        self._jobs.put(FinishedRun.of(run, figures, index - 1, repeats, prepared))
 
     def close(self, timeout: float = 1.0) -> None:
         """Write what is left; a disk that does not answer is not waited for."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,9 @@ class _Taped(Sample, frozen=True, kw_only=True):
     """A line of type ``request`` with its tape."""
 
     tape: dict[str, Any] | None = None
+
+
+_SAMPLE = msgspec.json.Decoder(Sample)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +70,10 @@ class Recording:
             started_at=self.sample.started_at,
         )
 
-    def conclude(self, meter: Meter) -> RunFigures:
-        """The figures once all reads were fed to ``meter``."""
-        figures = meter.conclude(self._verdict)
-        if not self.tape.get("cut"):
+    def conclude(self, meter: Meter, *, stopped: bool = False) -> RunFigures:
+        """The figures once all reads were fed to ``meter``; or some, where it was stopped."""
+        figures = meter.conclude(classify if stopped else self._verdict)
+        if stopped or not self.tape.get("cut"):
             return figures
         known = {name: getattr(self.sample, name) for name in _FIGURES}
         return replace(figures, **known)
@@ -112,19 +116,37 @@ def recordings(path: Path, numbers: Mapping[int, Any] | None = None) -> Iterator
     Raises:
         RecordError: It cannot be read, or is none.
     """
+    for number, line, version in _requests(path):
+        if numbers is None or number in numbers:
+            taped = _request(line, version)
+            if taped is not None and taped.tape is not None and _whole(taped.tape):
+                yield Recording(path, number, taped, taped.tape)
+
+
+def known_requests(path: Path) -> list[tuple[int, Sample]]:
+    """The figures of every request of a record, warm-up included, with its number from 1.
+
+    Raises:
+        RecordError: It cannot be read, or is none.
+    """
+    found: list[tuple[int, Sample]] = []
+    for number, line, version in _requests(path):
+        if version == VERSION:
+            with suppress(msgspec.DecodeError):
+                found.append((number, _SAMPLE.decode(line)))
+        elif (taped := _request(line, version)) is not None:
+            found.append((number, taped))
+    return found
+
+
+def _requests(path: Path) -> Iterator[tuple[int, bytes, int]]:
+    """The lines of the requests: number from 1, bytes, version of their schema."""
     try:
         with path.open("rb") as file:
             _, version = read_header(file.readline(), path)
-            number = 0
-            for line in file:
-                if b'"type":"request"' not in line[:64]:
-                    continue
-                number += 1
-                if numbers is not None and number not in numbers:
-                    continue
-                taped = _request(line, version)
-                if taped is not None and taped.tape is not None and _whole(taped.tape):
-                    yield Recording(path, number, taped, taped.tape)
+            lines = (line for line in file if b'"type":"request"' in line[:64])
+            for number, line in enumerate(lines, 1):
+                yield number, line, version
     except OSError as error:
         raise RecordError(f"{path} cannot be read: {error.strerror or error}.") from None
 

@@ -166,7 +166,7 @@ def header_of(
     kind: Literal["bench", "run"] = "bench",
 ) -> dict[str, Any]:
     """The first line of a new record."""
-    endpoint = prepared.endpoint
+    endpoint, geometry = prepared.endpoint, prepared.engine_geometry
     created = _now()
     return {
         "schema": SCHEMA,
@@ -194,6 +194,7 @@ def header_of(
             "embedded": endpoint.embedded,
             "profile": endpoint.profile,
             "context": prepared.context,
+            "geometry": None if geometry is None else asdict(geometry),
         },
         "request": _clean(
             {

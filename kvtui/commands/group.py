@@ -25,6 +25,7 @@ COMMANDS: dict[str, _Lazy] = {
     "bench": _Lazy("kvtui.commands.bench", "bench", "Experiments and sweeps; bench --list."),
     "compare": _Lazy("kvtui.commands.compare", "compare", "Two records or more side by side."),
     "runs": _Lazy("kvtui.commands.runs", "runs", "What was recorded: list, tag, note, delete."),
+    "replay": _Lazy("kvtui.commands.replay", "replay", "A recorded run again, on the screen."),
     "plan": _Lazy("kvtui.commands.plan", "plan", "What fits on the card."),
     "doctor": _Lazy("kvtui.commands.doctor", "doctor", "Check an endpoint step by step."),
     "status": _Lazy(

@@ -83,6 +83,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "chart", ("t",), "chart", "Show tokens per second over the answer as a chart.", "Stream", 10
     ),
+    Command("hold", ("space",), "hold", "Hold a replay, or let it go on.", "Stream"),
     Command("follow", ("f", "end"), "follow", "Follow the end of the text again.", "Stream"),
     Command("copy_answer", ("y",), "copy", "Copy the whole answer.", "Stream"),
     Command("card", ("g",), "card", "Choose the card.", "Memory", 5),

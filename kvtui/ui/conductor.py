@@ -45,6 +45,8 @@ class Conductor:
     clock: Callable[[], float] = perf_counter
     history: HistoryLike | None = None
     """Keeps each run; None: nothing is recorded."""
+    mark: str = ""
+    """What is shown beside the endpoint where nothing is live (``replay ×2``)."""
     session: SessionLike | None = None
     prepared: PreparedLike | None = None
     model: str = ""
@@ -89,7 +91,7 @@ class Conductor:
         self.prepared = prepared
         self.model = prepared.model or ""
         verdict = prepared.verdict
-        self.endpoint = endpoint_view(prepared, self.model)
+        self.endpoint = replace(endpoint_view(prepared, self.model), mark=self.mark)
         self.failures.demo(prepared.endpoint.embedded)
         if self.unprepared and self.endpoint.ready and not self.endpoint.note:
             self.endpoint = replace(self.endpoint, note="⏎ asks it for its models")
@@ -116,7 +118,7 @@ class Conductor:
     def change_session(self, session: SessionLike, label: str) -> None:
         """Leave the endpoint: another is being prepared. What it failed at stays in the history."""
         self.session = session
-        self.model = ""
+        self.model = self.mark = ""
         self.endpoint = EndpointView(label=one_line(label, 60), key="", embedded=False)
         self.prepare_again(run=False)
 
@@ -198,6 +200,15 @@ class Conductor:
         self._run.stop()
         return True
 
+    def hold(self) -> bool:
+        """Hold a replay, or let it go on; False where nothing is replayed."""
+        toggle = getattr(self.session, "toggle", None)
+        if toggle is None:
+            return False
+        held = " held" if toggle() else ""
+        self.endpoint = replace(self.endpoint, mark=f"{self.mark}{held}")
+        return True
+
     def close(self) -> None:
         """Stop everything and end the session (and with it the engine's process)."""
         self.stop()
@@ -207,7 +218,8 @@ class Conductor:
         if self.history is not None:
             with suppress(Exception, CancelledError):  # what the end has cut off is kept as well
                 if self._run is not None:
-                    self.history.add(self._run, self._run.result(0), self._index, self._repeats)
+                    figures = self._run.result(0)
+                    self.history.add(self._run, figures, self._index, self._repeats, self.prepared)
             self.history.close()
 
     @property
@@ -293,7 +305,7 @@ class Conductor:
             return None
         self._results.append(figures)
         if self.history is not None:
-            self.history.add(run, figures, self._index, self._repeats)
+            self.history.add(run, figures, self._index, self._repeats, self.prepared)
         verdict = figures.verdict
         if self.endpoint.embedded and not is_demo(self._answering):
             self._effect.add(figures, cached=self.kept)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
+    from kvtui.bench.replay import Replay
     from kvtui.config import Defaults, Settings
     from kvtui.stream.request import Request
     from kvtui.ui.app import KvtuiApp
@@ -91,6 +92,9 @@ def open_all(app: KvtuiApp) -> None:
     view, wrong = load_memory(app.options, settings)
     wrong += take_theme(app, settings)
     main.post_message(MemoryReady(view, [*problems, *wrong]))
+    if app.options.get("replay") is not None:
+        open_replay(app, app.options["replay"])
+        return
     main.server = ServerWatch(lambda status: main.post_message(ServerSaid(server_kv(status))))
     session = new_session(app.options, settings)
     if settings.defaults.record:
@@ -134,6 +138,29 @@ def change_session(app: KvtuiApp, choice: str) -> None:
         Thread(target=old.close, name="kvtui-closing", daemon=True).start()
     new.warm()
     prepare(app.main, new)
+
+
+def open_replay(app: KvtuiApp, replay: Replay) -> None:
+    """A recorded run in place of an endpoint; it begins by itself, and nothing is sent."""
+    from kvtui.bench.replay import ReplaySession
+
+    conductor = app.conductor
+    assert conductor is not None
+    asked = replay.request(replay.recordings[0])
+    conductor.mark = replay.mark
+    conductor.waiting = True
+    conductor.form = PromptForm(
+        prompt=asked.prompt,
+        system=asked.system or "",
+        max_tokens=asked.max_tokens,
+        temperature=asked.temperature,
+        repeats=len(replay.recordings),
+        kv_cache=asked.kv_cache is not False,
+    )
+    app.main.post_message(ConductorReady(conductor))
+    session = ReplaySession(replay)
+    app.main.post_message(SessionReady(session))
+    prepare(app.main, session)
 
 
 def prepare(main: MainScreen, session: SessionLike, *, unbidden: bool = False) -> None:

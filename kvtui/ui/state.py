@@ -47,6 +47,8 @@ class EndpointView:
     models: tuple[str, ...] = ()
     waiting: bool = False
     """Run was asked for: it begins when the endpoint is ready."""
+    mark: str = ""
+    """What tells it from a live one (``replay ×2``)."""
 
 
 @dataclass(frozen=True, slots=True)

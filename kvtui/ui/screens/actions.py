@@ -65,6 +65,13 @@ class MainActions:
         else:
             self.show_endpoint()  # a run that only waited is called off
 
+    def action_hold(self) -> None:
+        """Hold a replay, or let it go on."""
+        if self.conductor is not None and self.conductor.hold():
+            self.show_endpoint()
+        else:
+            self.say("Only a replay can be held; esc stops a stream.")
+
     async def action_back(self) -> None:
         """Esc: the first that applies. Dialogs are screens of their own and close themselves."""
         if self.stream.editor is not None:

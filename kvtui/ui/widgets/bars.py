@@ -62,6 +62,7 @@ class HeaderBar(LinesWidget):
         start = row(
             (" kvtui ", "badge-accent"),
             "  ",
+            (f"{view.mark}  " if view.mark else "", "accent"),
             Span(view.label, "text", "screen.profile"),
             (" ▸ " if view.model else "", "muted"),
             Span(view.model, "strong", "screen.endpoint_model"),

@@ -80,6 +80,8 @@ class StreamPane(Vertical):
         parts = [] if view is None else [view.model or view.label]
         if view is not None and view.embedded and self.size.width >= 60 and view.model:
             parts.append("embedded")
+        if view is not None and view.mark:
+            parts.insert(0, view.mark)
         text = " · ".join(parts)
         key = (text, self.outer_size.width if text else 0)
         if key != self._titled:

@@ -1,0 +1,94 @@
+"""What the screen ran is in the folder of runs, and comes again on it, marked and unsent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from test_screen import shown, until
+
+from kvtui.bench import store
+from kvtui.bench.replay import Replay
+from kvtui.commands.replay import replay as command
+from kvtui.ui.app import KvtuiApp
+
+pytestmark = pytest.mark.timeout(120)
+
+
+async def run_once(options: dict[str, Any]) -> tuple[str, str, str]:
+    """What the embedded engine answered on the screen: text, figures, card."""
+    app = KvtuiApp(options)
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = app.main
+        await until(
+            pilot, lambda: main.conductor is not None and main.conductor.endpoint.ready, seconds=60
+        )
+        await pilot.press("enter")
+        return await ended(pilot)
+
+
+async def ended(pilot: Any) -> tuple[str, str, str]:
+    main = pilot.app.main
+    await until(
+        pilot,
+        lambda: main.header.phase in ("done", "stopped", "failed") and not main.conductor.running,
+        seconds=60,
+    )
+    await pilot.pause()
+    return main.stream.text.history.text(), shown(main.stream.figures), shown(main.memory_pane)
+
+
+async def test_what_ran_on_the_screen_is_recorded_and_comes_again() -> None:
+    text, figures, memory = await run_once({"max_tokens": 40, "prompt": "Why is the sky blue?"})
+    (entry,) = store.list_runs()
+    assert (entry.kind, entry.requests, entry.model) == ("run", 1, "kvtui-tiny")
+
+    app = KvtuiApp({"replay": Replay.read(entry.path, speed=5.0)})
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = app.main
+        await until(pilot, lambda: bool(main.stream.text.history.text()), seconds=30)
+        again = await ended(pilot)
+        assert again[0] == text
+        assert again[1] == figures
+        assert again[2].splitlines()[:4] == memory.splitlines()[:4]  # its card and its weights
+        assert "replay ×5" in shown(main.header)
+        assert "Why is the sky blue?" in shown(main.stream.prompt)
+        await pilot.press("enter")
+        assert (await ended(pilot))[0] == text
+    assert len(store.list_runs()) == 1  # a replay is no run
+
+
+async def test_space_holds_a_replay() -> None:
+    await run_once({"max_tokens": 40})
+    (entry,) = store.list_runs()
+    app = KvtuiApp({"replay": Replay.read(entry.path, speed=0.05)})
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = app.main
+        await until(
+            pilot, lambda: main.conductor is not None and main.conductor.running, seconds=30
+        )
+        await pilot.press("space")
+        assert "replay ×0.05 held" in shown(main.header)
+        await pilot.press("space")
+        assert "held" not in shown(main.header)
+        await pilot.press("escape")
+        await ended(pilot)
+        assert main.header.phase == "stopped"
+
+
+async def test_recording_can_be_switched_off(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("[defaults]\nrecord = false\n")
+    await run_once({"max_tokens": 8})
+    assert store.list_runs() == []
+
+
+async def test_json_prints_the_run_and_a_failure_is_one(tmp_path: Path) -> None:
+    await run_once({"max_tokens": 8, "model": "demo-auth"})
+    result = CliRunner().invoke(command, ["last", "--json"])
+    (run,) = json.loads(result.stdout)["runs"]
+    assert result.exit_code == 1
+    assert run["failure"]["subcode"] == "invalid_key"
+    assert CliRunner().invoke(command, [str(tmp_path / "none"), "--json"]).exit_code == 2
