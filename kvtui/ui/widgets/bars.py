@@ -62,7 +62,7 @@ class HeaderBar(LinesWidget):
         start = row(
             (" kvtui ", "badge-accent"),
             "  ",
-            (f"{view.mark}  " if view.mark else "", "accent"),
+            *([(f"{view.mark}  ", "accent")] if view.mark else []),
             Span(view.label, "text", "screen.profile"),
             (" ▸ " if view.model else "", "muted"),
             Span(view.model, "strong", "screen.endpoint_model"),
