@@ -55,11 +55,18 @@ def settings_of(schema: type[msgspec.Struct]) -> list[Setting]:
         Setting(
             field.name,
             meaning(hints[field.name]),
-            None if field.required or field.default is msgspec.NODEFAULT else field.default,
+            _default(field),
             _takes_text(hints[field.name]),
         )
         for field in msgspec.structs.fields(schema)
     ]
+
+
+def _default(field: msgspec.structs.FieldInfo) -> Any:
+    if field.default is not msgspec.NODEFAULT:
+        return field.default
+    factory: Any = field.default_factory
+    return None if factory is msgspec.NODEFAULT else factory()
 
 
 def meaning(annotation: Any) -> str:

@@ -43,6 +43,7 @@ class KvtuiApp(App[int]):
     """One screen: how fast it streams, what its cache costs, why it failed."""
 
     TITLE = "kvtui"
+    usual_theme = DEFAULT_THEME
     CSS_PATH = "kvtui.tcss"
     _themed = False
 

@@ -170,6 +170,9 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("theme", ("T",), "theme", "Choose the colours.", "View"),
     Command("tour", ("f2",), "tour", "See it all in a few minutes, live.", "kvtui"),
+    Command(
+        "settings", ("comma",), "settings", "Every setting: its value, where from, edited.", "kvtui"
+    ),
     Command("help", ("question_mark", "f1"), "help", "Every key with its meaning.", "kvtui", 20),
     Command("palette", ("ctrl+p",), "more", "Find a command by typing.", "kvtui", 21),
     Command("quit", ("q", "ctrl+q"), "quit", "Stop the stream and leave.", "kvtui", 22),
@@ -179,6 +182,7 @@ _SHOWN_KEYS = {
     "enter": "⏎",
     "escape": "esc",
     "question_mark": "?",
+    "comma": ",",
     "left_square_bracket": "[",
     "right_square_bracket": "]",
     "ctrl+p": "^p",

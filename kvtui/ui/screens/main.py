@@ -25,6 +25,7 @@ from kvtui.ui.screens.endpoint_actions import EndpointActions
 from kvtui.ui.screens.failure_actions import FailureActions
 from kvtui.ui.screens.layout_actions import LayoutActions
 from kvtui.ui.screens.presenter_actions import PresenterActions
+from kvtui.ui.screens.settings_actions import SettingsActions
 from kvtui.ui.sizes import HEIGHTS, WIDTHS, take_size
 from kvtui.ui.state import MemoryState
 from kvtui.ui.widgets.advice_line import AdviceLine
@@ -61,6 +62,7 @@ class MainScreen(
     FailureActions,
     AdviserActions,
     PresenterActions,
+    SettingsActions,
     Screen[None],
 ):
     """Arranges the panes and feeds them from the conductor, frame by frame."""
@@ -111,6 +113,15 @@ class MainScreen(
         self.stream.text.focus()
         if getattr(self.app, "options", {}).get("presenter"):
             self.present(True)
+
+    def set_fps(self, fps: int) -> None:
+        """Another number of frames a second, from now on."""
+        self.fps = fps
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_interval(1 / fps, self.tick, pause=True)
+        if self.conductor is not None and self.conductor.running:
+            self._timer.resume()
 
     # --- frames ---------------------------------------------------------------------------------
 
