@@ -152,8 +152,10 @@ class KvtuiApp(App[int]):
         self.push_screen(tour_screen(self.main))
 
     def on_unmount(self) -> None:
-        """Whatever ends the app ends the stream and the engine's process."""
+        """Whatever ends the app ends the stream, the experiment and the engine's process."""
         self.remembered.write()
+        if self.main.lab is not None:
+            self.main.lab.close()
         if self.conductor is not None:
             self.conductor.close()
 

@@ -5,6 +5,7 @@ Each command is an action of the main screen (``action_<name>``); a test holds t
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from textual.binding import Binding, BindingType
@@ -81,14 +82,30 @@ COMMANDS: tuple[Command, ...] = (
         "Run",
     ),
     Command(
-        "chart", ("t",), "chart", "Show tokens per second over the answer as a chart.", "Stream", 10
+        "experiments",
+        ("x",),
+        "tests",
+        "Experiments: the article's tests, sweeps under load, evidence for the cache.",
+        "Run",
+        7,
+    ),
+    Command(
+        "runs",
+        ("h",),
+        "runs",
+        "Every recorded run: open it again, compare, tag, export.",
+        "Run",
+        15,
+    ),
+    Command(
+        "chart", ("t",), "chart", "Show tokens per second over the answer as a chart.", "Stream", 11
     ),
     Command("hold", ("space",), "hold", "Hold a replay, or let it go on.", "Stream"),
     Command("follow", ("f", "end"), "follow", "Follow the end of the text again.", "Stream"),
     Command("copy_answer", ("y",), "copy", "Copy the whole answer.", "Stream"),
     Command("card", ("g",), "card", "Choose the card.", "Memory", 5),
     Command("model", ("m",), "model", "Choose the model whose memory is shown.", "Memory", 6),
-    Command("precision", ("d",), "precision", "Next precision of the KV cache.", "Memory", 7),
+    Command("precision", ("d",), "precision", "Next precision of the KV cache.", "Memory", 8),
     Command("weights", ("W",), "weights", "Next precision of the weights.", "Memory"),
     Command(
         "context",
@@ -96,7 +113,7 @@ COMMANDS: tuple[Command, ...] = (
         "context",
         "Next context reserved for each sequence, up to the limit of the model shown.",
         "Memory",
-        8,
+        9,
     ),
     Command(
         "users",
@@ -104,7 +121,7 @@ COMMANDS: tuple[Command, ...] = (
         "users",
         "Next number of sequences at once (users) of the model shown.",
         "Memory",
-        9,
+        10,
     ),
     Command(
         "as_if",
@@ -112,7 +129,7 @@ COMMANDS: tuple[Command, ...] = (
         "as if",
         "Show the same live tokens as if on a catalogue model, with its own context and users.",
         "Memory",
-        11,
+        12,
     ),
     Command(
         "planner",
@@ -120,9 +137,9 @@ COMMANDS: tuple[Command, ...] = (
         "planner",
         "Plan what fits: any model on any card, the need, the flags, a plot.",
         "Memory",
-        13,
+        14,
     ),
-    Command("body", ("o",), "body", "Open everything known of the failure shown.", "Errors", 12),
+    Command("body", ("o",), "body", "Open everything known of the failure shown.", "Errors", 13),
     Command("copy_failure", ("Y",), "copy failure", "Copy the failure shown.", "Errors"),
     Command(
         "copy_curl",
@@ -146,7 +163,7 @@ COMMANDS: tuple[Command, ...] = (
         "doctor",
         "Examine the endpoint: network, key, models, a stream, step by step.",
         "Errors",
-        14,
+        16,
     ),
     Command("why", ("a",), "why", "Show the figures behind the adviser's sentence.", "View"),
     Command("zoom(1)", ("1",), "stream", "Zoom the Stream pane, or bring it back.", "View"),
@@ -192,6 +209,7 @@ _SHOWN_KEYS = {
     "ctrl+right": "^→",
     "ctrl+up": "^↑",
     "ctrl+down": "^↓",
+    "slash": "/",
 }
 
 
@@ -200,11 +218,11 @@ def shown_key(key: str) -> str:
     return _SHOWN_KEYS.get(key, key)
 
 
-def bindings() -> list[BindingType]:
-    """The main screen's bindings, one for each key of the table."""
+def bindings(table: Sequence[Command] = COMMANDS) -> list[BindingType]:
+    """A screen's bindings, one for each key of its table; the main screen's if none is named."""
     return [
         Binding(key, command.name, command.help, show=False)
-        for command in COMMANDS
+        for command in table
         for key in command.keys
     ]
 
@@ -216,7 +234,12 @@ def offered(*, embedded: bool) -> list[Command]:
 
 def footer_commands(*, embedded: bool) -> list[Command]:
     """The footer's commands by rank."""
-    ranked = [command for command in offered(embedded=embedded) if command.footer]
+    return by_rank(offered(embedded=embedded))
+
+
+def by_rank(commands: Iterable[Command]) -> list[Command]:
+    """Those of the commands that a footer shows, the first ones first."""
+    ranked = [command for command in commands if command.footer]
     return sorted(ranked, key=lambda command: command.footer)
 
 

@@ -81,6 +81,10 @@ class ServersCardFound(Message):
         self.problem = problem
 
 
+class ExperimentOver(Message):
+    """An experiment has come to its end, whichever screen is shown."""
+
+
 class FormSubmitted(Message):
     """The prompt editor was left with Enter (``run``) or Esc."""
 

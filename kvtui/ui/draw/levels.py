@@ -9,9 +9,9 @@ from kvtui.bench.finding import Finding
 from kvtui.bench.levels import Level
 from kvtui.bench.quantiles import Figure
 from kvtui.text import UNKNOWN, milliseconds, one_line, rate
-from kvtui.ui.rows import Row, Span, clip, left, right, row, wrap
+from kvtui.ui.rows import Row, Span, left, right, row, wrap
 
-MARKS = {True: ("✓", "good"), False: ("✗", "bad"), None: ("–", "muted")}
+MARKS = {True: ("✓", "good"), False: ("✗", "warn"), None: ("–", "muted")}
 """What a finding holds → glyph and role."""
 _CAUTIONS = {
     "failures": ("▲", "bad"),
@@ -116,18 +116,20 @@ def level_rows(levels: Sequence[Level], width: int) -> list[Row]:
         column: max(len(column.head), *(len(column.cell(level)) for level in levels)) + 2
         for column in columns
     }
-    longest = min(_MOST_LABEL, max(len(level.label) for level in levels))
+    bound = any(level.client is not None and level.client.client_bound for level in levels)
+    longest = min(_MOST_LABEL, max(len(level.label) for level in levels) + 2 * bound)
     room = width - max(_LEAST_LABEL, min(longest, width // 3))
     while len(columns) > 1 and sum(sizes[column] for column in columns) > room:
-        columns.remove(max(columns, key=lambda column: column.rank))
+        last = max(column.rank for column in columns)
+        columns = [column for column in columns if column.rank < last] or columns[:1]
     label = max(_LEAST_LABEL, min(longest, width - sum(sizes[column] for column in columns)))
     head: list[Span] = [Span(left("level", label), "muted")]
     head += [Span(right(column.head, sizes[column]), "muted") for column in columns]
     lines: list[Row] = [tuple(head)]
     for level in levels:
-        bound = level.client is not None and level.client.client_bound
-        name = clip(one_line(level.label, 60), label - (2 if bound else 0))
-        spans = [Span(left(f"▲ {name}" if bound else name, label), "warn" if bound else "text")]
+        part = level.client is not None and level.client.client_bound
+        name = one_line(level.label, 60)
+        spans = [Span(left(f"▲ {name}" if part else name, label), "warn" if part else "text")]
         for column in columns:
             role = "bad" if column.head == "failed" and level.failed else column.role
             spans.append(Span(right(column.cell(level), sizes[column]), role))

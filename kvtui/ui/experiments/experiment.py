@@ -156,6 +156,11 @@ class Experiment:
         """It has come to its end, or was stopped."""
         return self._over.is_set()
 
+    @property
+    def level(self) -> str:
+        """The level that runs now."""
+        return one_line(self.workload.stages[self._stage].label, 60)
+
     def run_on(self, lane: int) -> Run | None:
         """The request on a lane."""
         return self.lanes.run(lane)

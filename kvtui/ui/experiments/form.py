@@ -71,7 +71,7 @@ def ask(
     problems: list[tuple[str, str]] = []
     for knob in fields.knobs:
         text = texts.get(knob.name, "")
-        if not text.strip():
+        if text.strip() in ("", fields.defaults.get(knob.name)):
             continue
         try:
             given[knob.name] = knob.read(text)

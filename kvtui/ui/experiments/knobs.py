@@ -106,7 +106,11 @@ KNOBS: tuple[Knob, ...] = (
          _choice({"on": False, "off": True}), embedded_only=True),
 )  # fmt: skip
 BY_NAME = {knob.name: knob for knob in KNOBS}
-_ANY = {"arrival": "constant", "slo": "", "certainty": "", "most_s": "", "duration": "", "rate": ""}
+NONE = "none"
+_ANY = {
+    "arrival": "constant",
+    **dict.fromkeys(("slo", "certainty", "most_s", "duration", "rate"), NONE),
+}
 _WORDS = {"same_prompt": {False: "unique", True: "same"}, "no_kv_cache": {False: "on", True: "off"}}
 
 
@@ -166,7 +170,7 @@ def default_of(preset: Preset, knob: Knob, *, embedded: bool) -> str:
         given = value if many else value[0]
         if (many or len(value) == 1) and _built(preset, {name: given}, embedded) == usual:
             return ",".join(f"{number:g}" for number in value)
-    return ""
+    return "by load" if name == "requests" else ""
 
 
 def _candidates(workload: Workload, name: str) -> list[tuple[float, ...]]:

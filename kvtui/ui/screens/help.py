@@ -13,8 +13,12 @@ from kvtui.ui.rows import Row, left, row, wrap
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual.app import ComposeResult
     from textual.geometry import Size
+
+    from kvtui.ui.commands import Command
 
 KEYS = 12
 _MORE = """\
@@ -35,16 +39,24 @@ class HelpScreen(ModalScreen[None]):
         Binding("escape,question_mark,q,f1", "app.pop_screen", "Close", show=False)
     ]
 
-    def __init__(self, *, embedded: bool) -> None:
+    def __init__(
+        self,
+        *,
+        embedded: bool = True,
+        commands: Sequence[Command] | None = None,
+        legend: str = _MORE,
+    ) -> None:
+        """Explain a screen's commands; the main screen's, for this endpoint, if none are named."""
         super().__init__()
-        self._embedded = embedded
+        self._commands = offered(embedded=embedded) if commands is None else commands
+        self._legend = legend
 
     def compose(self) -> ComposeResult:
         """One text, scrolled where it is longer than the screen."""
         with VerticalScroll(id="help") as box:
             box.border_title = "Help"
             box.border_subtitle = "esc close · ↑ ↓ scroll"
-            yield HelpText(self.pairs())
+            yield HelpText(self.pairs(), self._legend)
 
     def on_mount(self) -> None:
         """Keys scroll."""
@@ -54,7 +66,7 @@ class HelpScreen(ModalScreen[None]):
         """The help as pairs: keys (or a group's name), and what they do."""
         pairs: list[tuple[str, str]] = []
         for group in GROUPS:
-            commands = [item for item in offered(embedded=self._embedded) if item.group == group]
+            commands = [item for item in self._commands if item.group == group]
             if not commands:
                 continue
             pairs.append((group, ""))
@@ -68,9 +80,10 @@ class HelpScreen(ModalScreen[None]):
 class HelpText(LinesWidget):
     """Two columns: keys, and a text that wraps in its own column; then the legend."""
 
-    def __init__(self, pairs: list[tuple[str, str]]) -> None:
+    def __init__(self, pairs: list[tuple[str, str]], legend: str) -> None:
         super().__init__()
         self.pairs = pairs
+        self.legend = legend
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
         """As many rows as the texts take at this width."""
@@ -85,6 +98,6 @@ class HelpText(LinesWidget):
                 continue
             for index, line in enumerate(wrap(text, max(20, width - KEYS))):
                 lines.append(row((left("" if index else keys, KEYS), "key"), (line, "text")))
-        for paragraph in _MORE.split("\n"):
+        for paragraph in self.legend.split("\n"):
             lines += [row((line, "muted")) for line in wrap(paragraph, width)]
         return lines

@@ -21,6 +21,7 @@ from kvtui.ui.messages import (
 from kvtui.ui.paint import CellsCompositor
 from kvtui.ui.screens.actions import MainActions
 from kvtui.ui.screens.adviser_actions import AdviserActions
+from kvtui.ui.screens.bench_actions import BenchActions
 from kvtui.ui.screens.endpoint_actions import EndpointActions
 from kvtui.ui.screens.failure_actions import FailureActions
 from kvtui.ui.screens.layout_actions import LayoutActions
@@ -56,6 +57,7 @@ LOOK_S = 1.1
 
 
 class MainScreen(
+    BenchActions,
     MainActions,
     EndpointActions,
     LayoutActions,

@@ -13,6 +13,7 @@ from kvtui.ui.widgets.lines import LinesWidget
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kvtui.ui.commands import Command
     from kvtui.ui.state import EndpointView
 
 
@@ -21,6 +22,8 @@ class HeaderBar(LinesWidget):
 
     endpoint: var[EndpointView | None] = var(None, init=False)
     phase: var[str] = var("idle", init=False)
+    experiment: var[str] = var("", init=False)
+    """An experiment that runs meanwhile, in a word or two."""
 
     _PHASES = {  # noqa: RUF012
         "idle": ("○", "ready", "muted"),
@@ -41,6 +44,10 @@ class HeaderBar(LinesWidget):
         """Draw the new phase."""
         self.redraw()
 
+    def watch_experiment(self) -> None:
+        """Draw how far it is."""
+        self.redraw()
+
     def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
         """The line."""
         view = self.endpoint
@@ -57,7 +64,10 @@ class HeaderBar(LinesWidget):
                 else ("◌", "starting", "muted")
             )
         wide = width >= 100
-        end = row((view.key, "muted"), "  ", (f"{glyph} ", role), (f"{word:<10}", role))
+        mark = Span(
+            f"◉ {self.experiment}  " if self.experiment else "", "accent", "screen.experiments"
+        )
+        end = row(mark, (view.key, "muted"), "  ", (f"{glyph} ", role), (f"{word:<10}", role))
         note = f"  ({view.note})" if wide and view.note else ""
         start = row(
             (" kvtui ", "badge-accent"),
@@ -86,6 +96,10 @@ class FooterBar(LinesWidget):
         """Fewer keys, or all again."""
         self.redraw()
 
+    def commands(self) -> Sequence[Command]:
+        """The commands by rank: from 20 on they are there at any width."""
+        return footer_commands(embedded=self.embedded)
+
     def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
         """The line."""
         if self.presenter:
@@ -96,7 +110,7 @@ class FooterBar(LinesWidget):
                     *(span for c in quiet for span in self._entry(c.name, c.keys[0], c.label)),
                 )
             ]
-        commands = footer_commands(embedded=self.embedded)
+        commands = self.commands()
         always = [command for command in commands if command.footer >= 20]
         entries = [
             self._entry(command.name, command.keys[0], command.label) for command in commands

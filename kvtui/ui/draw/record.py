@@ -1,0 +1,54 @@
+"""What a run was, in three lines over its results: state, endpoint, requests, file, tags."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from kvtui.text import one_line
+from kvtui.ui.rows import Row, between, clip, clip_middle, crop, row
+
+if TYPE_CHECKING:
+    from kvtui.bench.results import Results
+
+
+def when_of(stamp: str) -> str:
+    """A record's time as local time: ``2026-11-29 12:04``."""
+    try:
+        return datetime.fromisoformat(stamp).astimezone().strftime("%Y-%m-%d %H:%M")
+    except ValueError:
+        return one_line(stamp, 16)
+
+
+def record_rows(results: Results, width: int) -> list[Row]:
+    """Three lines."""
+    record = results.record
+    header = record.header
+    endpoint = header.get("endpoint") or {}
+    place = "embedded" if endpoint.get("embedded") else str(endpoint.get("base_url") or "—")
+    place = one_line(place.split("://", 1)[-1], 60)
+    model = one_line(str(endpoint.get("model") or "—"), 60)
+    measured = [s for s in record.samples if not s.warmup and not s.stopped]
+    failed = sum(s.failed for s in measured)
+    done = ("● done", "good") if record.finished else ("■ stopped, r resumes it", "warn")
+    requests = row(
+        (f"{len(measured):,} requests", "text"),
+        (f", ▲ {failed:,} failed" if failed else ", none failed", "bad" if failed else "muted"),
+    )
+    told = [when_of(str(header.get("created_at") or "")), f"kvtui {header.get('kvtui') or '—'}"]
+    if record.workload.slo:
+        told.append(f"limits {record.workload.slo}")
+    if record.segments > 1:
+        told.append(f"in {record.segments} parts")
+    if record.words is not None and record.words.measured:
+        told.append("prompt lengths exact to the server's tokens")
+    marks = " ".join(f"#{tag}" for tag in record.tags)
+    note = one_line(record.note, 200)
+    last = row(("file ", "muted"), (clip_middle(str(record.path), max(20, width - 6)), "text"))
+    if marks or note:
+        last = crop(row((f"{marks}  " if marks else "", "accent"), (note, "text")), width)
+    return [
+        between(row(done, "  ", (f"{place} ▸ {model}", "strong")), requests, width),
+        row((clip(" · ".join(map(str, told)), width), "muted")),
+        last,
+    ]

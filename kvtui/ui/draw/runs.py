@@ -1,0 +1,68 @@
+"""Recorded runs as rows: a short list under the form, the long one of the Runs screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kvtui.text import milliseconds, one_line, rate
+from kvtui.ui.draw.record import when_of
+from kvtui.ui.rows import Row, Span, clip, left, right, row
+
+if TYPE_CHECKING:
+    from kvtui.bench.entries import Entry
+
+MOST_RECENT = 12
+
+
+def state_of(entry: Entry) -> tuple[str, str]:
+    """Glyph and role."""
+    if entry.broken:
+        return "▲", "bad"
+    if entry.resumable:
+        return "■", "warn"
+    return "●", "good"
+
+
+def recent_rows(entries: Sequence[Entry], width: int) -> list[Row]:
+    """The latest ones."""
+    if not entries:
+        return [row(("the runs recorded here are listed once there are some", "muted"))]
+    return [entry_row(entry, width) for entry in entries[:MOST_RECENT]]
+
+
+def entry_row(
+    entry: Entry, width: int, *, lead: str = "", cursor: bool = False, action: str = ""
+) -> Row:
+    """When, preset, host, model, medians, tags; what is least is left out where room is short."""
+    glyph, role = state_of(entry)
+    name_role = "digits" if cursor else "text"
+    spans = [
+        Span(lead, "accent", action),
+        Span(f"{glyph} ", role, action),
+        Span(f"{when_of(entry.when)}  ", "muted", action),
+        Span(left(one_line(entry.preset or "—", 20), 13), name_role, action),
+    ]
+    used = len(lead) + 2 + 18 + 13
+    if entry.broken:
+        spans.append(Span(clip(one_line(entry.broken, 120), max(0, width - used)), "bad", action))
+        return tuple(spans)
+    figures = [
+        ("TTFT ", right(milliseconds(entry.ttft_ms), 8)),
+        ("  TPOT ", right(milliseconds(entry.tpot_ms), 8)),
+        ("  ", right(rate(entry.decode_tps), 6) + " tok/s"),
+    ]
+    wide = width - used >= 62
+    shown = figures if wide else [("", right(rate(entry.decode_tps), 6) + " tok/s")]
+    room = width - used - sum(len(a) + len(b) for a, b in shown) - 1
+    tags = " ".join(f"#{tag}" for tag in entry.tags)
+    told = f"r resumes, {entry.requests} of {entry.wanted or '—'}" if entry.resumable else ""
+    place = f"{entry.endpoint} ▸ {entry.model or '—'}"
+    fails = f"▲{entry.failed}" if entry.failed else ""
+    extra = "  ".join(part for part in (fails, told, tags) if part)
+    extra = clip(extra, max(0, room - 12))
+    spans.append(Span(left(place, max(0, room - len(extra) - 1)) + " ", name_role, action))
+    spans.append(Span(extra + " ", "warn" if told or fails else "accent", action))
+    for label, figure in shown:
+        spans += [Span(label, "muted", action), Span(figure, "strong", action)]
+    return tuple(spans)

@@ -1,0 +1,123 @@
+"""What the Experiments screen keeps while it is away: the settings typed, and the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kvtui.bench.options import RunOptions
+from kvtui.bench.presets import PRESETS
+from kvtui.telemetry.places import is_local
+from kvtui.ui.experiments.form import Asked, ask, fields_of
+
+if TYPE_CHECKING:
+    from kvtui.bench.record import Record
+    from kvtui.bench.workload import Workload
+    from kvtui.ui.conductor import Conductor
+    from kvtui.ui.experiments.experiment import Experiment
+
+
+class Lab:
+    """One for the app; it holds at most one run, the latest."""
+
+    def __init__(
+        self, conductor: Conductor, options: Mapping[str, Any], on_over: Callable[[], object]
+    ) -> None:
+        """Nothing is sent before ``begin``.
+
+        Args:
+            conductor: The main screen's: its session, endpoint and model are used.
+            options: The command line's, for what all requests have in common.
+            on_over: Told when a run has ended, on the run's thread.
+        """
+        self.conductor = conductor
+        self.preset = next(iter(PRESETS))
+        self.texts: dict[str, dict[str, str]] = {}
+        """Preset → the fields as typed."""
+        self.experiment: Experiment | None = None
+        self._options = dict(options)
+        self._on_over = on_over
+
+    @property
+    def running(self) -> bool:
+        """A run is under way."""
+        return self.experiment is not None and not self.experiment.over
+
+    @property
+    def embedded(self) -> bool:
+        """The engine is our own."""
+        prepared = self.conductor.prepared
+        return prepared is None or prepared.endpoint.embedded
+
+    @property
+    def where(self) -> str:
+        """Endpoint and model, free of secrets."""
+        view = self.conductor.endpoint
+        return f"{view.label} ▸ {view.model}" if view.model else view.label
+
+    @property
+    def may_cost(self) -> bool:
+        """The endpoint is another's: what is sent to it may be charged for."""
+        prepared = self.conductor.prepared
+        if prepared is None or prepared.endpoint.embedded:
+            return False
+        return not is_local(prepared.endpoint.base_url)
+
+    def ask(self) -> Asked:
+        """What the fields of the chosen preset amount to."""
+        prepared = self.conductor.prepared
+        fields = fields_of(PRESETS[self.preset], embedded=self.embedded)
+        seats = self._options.get("max_num_seqs") or RunOptions().max_num_seqs
+        return ask(
+            fields,
+            self.texts.get(self.preset, {}),
+            embedded=self.embedded,
+            context=None if prepared is None else prepared.context,
+            seats=int(seats),
+        )
+
+    def why_not(self) -> str:
+        """Why no run can begin now, one sentence; empty where one can."""
+        if self.running:
+            return "An experiment is running already."
+        conductor = self.conductor
+        if conductor.running:
+            return (
+                "A stream is running on the main screen: stop it first, it would be measured too."
+            )
+        if conductor.session is None or conductor.prepared is None or not conductor.endpoint.ready:
+            return conductor.endpoint.problem or "The endpoint is still being prepared."
+        if not conductor.model:
+            return "No model is chosen: x leads back, M shows what the server offers."
+        return ""
+
+    def begin(self, work: Workload | Record, path: Path | None = None) -> Experiment:
+        """Begin a run, or go on with a half-done record.
+
+        Raises:
+            RecordError: Its record cannot be written, or is one of another endpoint.
+        """
+        from kvtui.bench.begin import begin, request_of
+        from kvtui.bench.record import Record
+        from kvtui.ui.experiments.experiment import Experiment
+
+        conductor = self.conductor
+        session: Any = conductor.session
+        prepared: Any = conductor.prepared
+        request = request_of(prepared, conductor.model, {**self._options, "no_kv_cache": None})
+        begun = begin(session, prepared, request, work, path)
+        self.experiment = Experiment(
+            begun,
+            work.workload if isinstance(work, Record) else work,
+            self.where,
+            done=[s for s in work.samples if not s.failed] if isinstance(work, Record) else (),
+            on_over=self._on_over,
+        )
+        self.experiment.start()
+        return self.experiment
+
+    def close(self) -> None:
+        """Stop what runs; its record is whole and can be resumed."""
+        if self.experiment is not None:
+            self.experiment.close()

@@ -1,0 +1,97 @@
+"""What the main screen does for experiments and runs, as a mixin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kvtui.ui.messages import ExperimentOver
+
+if TYPE_CHECKING:
+    from textual.app import App
+    from textual.message import Message
+    from textual.timer import Timer
+
+    from kvtui.ui.conductor import Conductor
+    from kvtui.ui.experiments.lab import Lab
+    from kvtui.ui.widgets.bars import HeaderBar
+
+MARK_S = 1.0
+
+
+class BenchActions:
+    """Opens the screens, marks a run that goes on behind, keeps a stream from disturbing it."""
+
+    if TYPE_CHECKING:
+        app: App[Any]
+        conductor: Conductor | None
+        header: HeaderBar
+
+        # Of the screen's other half:
+        # ruff: noqa: D102
+        def say(self, sentence: str, severity: Any = "information") -> None: ...
+        def post_message(self, message: Message) -> bool: ...
+
+    lab: Lab | None = None
+    """What experiments are there; made when they are first asked for."""
+    _mark_timer: Timer | None = None
+
+    def action_experiments(self) -> None:
+        """The Experiments screen."""
+        lab = self._lab()
+        if lab is None:
+            return
+        from kvtui.ui.screens.experiments import ExperimentsScreen
+
+        self.app.push_screen(ExperimentsScreen(lab))
+
+    def action_runs(self) -> None:
+        """The Runs screen."""
+        self.say("The Runs screen comes next.")
+
+    def action_run(self) -> None:
+        """Send the prompt, unless an experiment would measure it too."""
+        if self.lab is not None and self.lab.running:
+            self.say("An experiment is running and would measure this too: x shows it.", "warning")
+            return
+        super().action_run()  # type: ignore[misc]
+
+    def _lab(self) -> Lab | None:
+        if self.lab is None:
+            if self.conductor is None:
+                self.say("One moment: kvtui is still starting.")
+                return None
+            from kvtui.ui.experiments.lab import Lab
+
+            options = getattr(self.app, "options", {})
+            self.lab = Lab(self.conductor, options, lambda: self.post_message(ExperimentOver()))
+        return self.lab
+
+    def watch_experiment(self) -> None:
+        """A run began: the header says how far it is, once a second, until it is over."""
+        if self._mark_timer is None:
+            self._mark_timer = self.app.set_interval(MARK_S, self._mark)
+        self._mark()
+
+    def on_experiment_over(self) -> None:
+        """A run ended: its screen shows it, or a notice says so."""
+        from kvtui.ui.screens.experiments import ExperimentsScreen
+
+        self._mark()
+        watching = [s for s in self.app.screen_stack if isinstance(s, ExperimentsScreen)]
+        for screen in watching:
+            screen.tick()
+        experiment = None if self.lab is None else self.lab.experiment
+        if experiment is not None and not watching:
+            self.say(experiment.trouble or f"{experiment.workload.preset} is over: x shows it.")
+
+    def _mark(self) -> None:
+        from kvtui.ui.draw.experiments import mark_of
+
+        if self.lab is None or self.lab.experiment is None or not self.lab.running:
+            self.header.experiment = ""
+            if self._mark_timer is not None:
+                self._mark_timer.stop()
+                self._mark_timer = None
+            return
+        experiment = self.lab.experiment
+        self.header.experiment = mark_of(experiment.state(), experiment.workload.preset)

@@ -1,0 +1,403 @@
+"""The Experiments screen: presets and their settings, a run as it goes, what it came to."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import Input
+
+from kvtui.bench.presets import PRESETS
+from kvtui.bench.schema import RecordError
+from kvtui.text import one_line
+from kvtui.ui.commands import bindings, shown_key
+from kvtui.ui.draw.experiments import PHASES, asked_rows
+from kvtui.ui.draw.runs import recent_rows
+from kvtui.ui.experiments.form import sends
+from kvtui.ui.experiments.keys import EXPERIMENTS, LEGEND, Mode, commands_in
+from kvtui.ui.rows import row
+from kvtui.ui.sizes import HEIGHTS, WIDTHS, take_size
+from kvtui.ui.widgets.bench_panes import BenchBar, BenchFooter, RowsText
+from kvtui.ui.widgets.knob_fields import KnobFields
+from kvtui.ui.widgets.preset_list import PresetList
+from kvtui.ui.widgets.results_view import ResultsView
+from kvtui.ui.widgets.too_small import TooSmall
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+    from textual.timer import Timer
+
+    from kvtui.bench.entries import Entry
+    from kvtui.ui.experiments.form import Asked
+    from kvtui.ui.experiments.lab import Lab
+
+FRAME_S = 0.25
+"""Figures change four times a second at most."""
+
+
+class ExperimentsScreen(Screen[None]):
+    """Shows the lab: what could be run, what runs, what it came to."""
+
+    CSS_PATH = "../experiments.tcss"
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
+    BINDINGS = [  # noqa: RUF012
+        *bindings([offer.command for offer in EXPERIMENTS]),
+        Binding("up", "move(-1)", "Up", show=False),
+        Binding("down", "move(1)", "Down", show=False),
+        Binding("left", "move(-1)", "Stream before", show=False),
+        Binding("right", "move(1)", "Next stream", show=False),
+    ]
+
+    class Found(Message):
+        """The recorded runs were listed."""
+
+        def __init__(self, entries: Sequence[Entry]) -> None:
+            super().__init__()
+            self.entries = tuple(entries)
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__()
+        self.lab = lab
+        self.mode: Mode = "form"
+        self.asked: Asked = lab.ask()
+        self.recent: tuple[Entry, ...] = ()
+        self._timer: Timer | None = None
+        self.head = BenchBar("experiments")
+        self.presets = PresetList(list(PRESETS.values()), lab.preset)
+        self.knobs = KnobFields()
+        self.told = RowsText(lambda _: ())
+        self.listed = RowsText(lambda _: ())
+        self.results = ResultsView()
+        self.foot = BenchFooter(EXPERIMENTS, "form")
+
+    def compose(self) -> ComposeResult:
+        """Head, form and results (one of them is shown), foot."""
+        take_size(self)
+        yield self.head
+        with Vertical(id="form-view"):
+            yield self.presets
+            with Vertical(id="knobs-box") as box:
+                box.border_title = "settings"
+                yield self.knobs
+            with Vertical(id="asked") as box:
+                box.border_title = "what Enter sends"
+                yield self.told
+            with Vertical(id="recent") as box:
+                box.border_title = "latest runs"
+                yield self.listed
+        yield self.results
+        yield self.foot
+        yield TooSmall(id="too-small")
+
+    def on_mount(self) -> None:
+        """What runs is shown at once; else the form."""
+        self._timer = self.set_interval(FRAME_S, self.tick, pause=True)
+        self.run_worker(_import_plotext, thread=True, exit_on_error=False)
+        self.knobs.fill(self.asked.fields, self.lab.texts.get(self.lab.preset, {}))
+        self._enter("live" if self.lab.running else "form")
+        if self.lab.running:
+            self.tick()
+
+    def _enter(self, mode: Mode) -> None:
+        self.mode = mode
+        self.foot.set_mode(mode)
+        self.query_one("#form-view").display = mode == "form"
+        self.results.display = mode != "form"
+        if self._timer is not None:
+            (self._timer.resume if mode == "live" else self._timer.pause)()
+        if mode == "form":
+            self.presets.focus()
+            self._show_form()
+            self._list_runs()
+        elif mode == "live":
+            self.results.lanes.focus()
+        else:
+            self.results.levels.focus()
+        self._show_head()
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A key counts where its command means something."""
+        table = {offer.command.name.partition("(")[0] for offer in EXPERIMENTS}
+        if action not in table:
+            return True
+        name = f"{action}({parameters[0]})" if parameters else action
+        return name in {command.name for command in commands_in(EXPERIMENTS, self.mode)}
+
+    # --- the form -------------------------------------------------------------------------------
+
+    def on_preset_list_chosen(self, message: PresetList.Chosen) -> None:
+        """Another preset: its fields."""
+        self.lab.preset = message.name
+        self.asked = self.lab.ask()
+        self.knobs.fill(self.asked.fields, self.lab.texts.get(message.name, {}))
+        self._show_form()
+
+    def on_knob_fields_changed(self) -> None:
+        """A key was typed: said at once what it comes to."""
+        self.lab.texts[self.lab.preset] = self.knobs.texts()
+        self.asked = self.lab.ask()
+        self._show_form()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter in a field runs, too."""
+        event.stop()
+        self.action_begin()
+
+    def _show_form(self) -> None:
+        self.knobs.show(self.asked)
+        room = max(3, self.query_one("#asked").size.height)
+        self.told.show(partial(_asked_rows, self.asked, self.knobs.focused, self.lab.where, room))
+        self.query_one("#knobs-box").border_title = f"settings of {self.lab.preset}"
+        self.listed.show(partial(recent_rows, self.recent))
+
+    def on_resize(self) -> None:
+        """Notes have another room."""
+        if self.mode == "form":
+            self.call_after_refresh(self._show_form)
+
+    def action_choose(self, name: str) -> None:
+        """A click on a preset."""
+        self.presets.choose(name)
+        self.presets.focus()
+
+    def action_move(self, by: int) -> None:
+        """Up and down: fields, presets, lanes."""
+        if self.mode == "form":
+            if isinstance(self.focused, Input):
+                (self.focus_next if by > 0 else self.focus_previous)()
+            else:
+                self.presets.move(by)
+        elif self.mode == "live":
+            self.results.lanes.move(by)
+
+    def _list_runs(self) -> None:
+        self.run_worker(self._look_for_runs, thread=True, exclusive=True, exit_on_error=False)
+
+    def _look_for_runs(self) -> None:
+        from kvtui.bench.store import list_runs
+
+        try:
+            self.post_message(self.Found([e for e in list_runs() if e.kind == "bench"]))
+        except RecordError as error:
+            self.app.call_from_thread(self._say, str(error), "warning")
+
+    def on_experiments_screen_found(self, message: Found) -> None:
+        """The latest runs stand under the form."""
+        self.recent = message.entries
+        if self.mode == "form":
+            self._show_form()
+
+    # --- a run ----------------------------------------------------------------------------------
+
+    def action_begin(self) -> None:
+        """Run what the form says; a paid endpoint is asked about once."""
+        problem = self.lab.why_not()
+        if self.mode != "form":
+            return
+        if problem:
+            self._say(problem, "warning")
+            return
+        asked = self.asked
+        if asked.workload is None or asked.extent is None:
+            self._say("A setting is wrong: nothing was sent.", "warning")
+            return
+        self._ask_money(f"{self.lab.preset} sends {sends(asked.extent)}.", asked.workload)
+
+    def _ask_money(self, sentence: str, work: Any) -> None:
+        if not self.lab.may_cost:
+            self._begin(work)
+            return
+        from kvtui.ui.screens.confirm import ConfirmScreen
+
+        text = f"{sentence}\n\nTo {self.lab.where}, which may charge for it."
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._begin(work)
+
+        self.app.push_screen(ConfirmScreen("This endpoint is not yours", text, "send"), answered)
+
+    def _begin(self, work: Any) -> None:
+        try:
+            self.lab.begin(work)
+        except (RecordError, ValueError) as error:
+            self._say(str(error), "error")
+            return
+        watch = getattr(getattr(self.app, "main", None), "watch_experiment", None)
+        if watch is not None:
+            watch()
+        self._enter("live")
+        self.tick()
+
+    def tick(self) -> None:
+        """One look at the run."""
+        experiment = self.lab.experiment
+        if experiment is None or self.mode != "live":
+            return
+        if experiment.over:
+            self._show_results()
+            return
+        self.results.show_live(experiment.state(), experiment.plots())
+        self._show_head()
+
+    def _show_results(self) -> None:
+        experiment = self.lab.experiment
+        if experiment is None:
+            return
+        if experiment.trouble:
+            self._say(experiment.trouble, "error")
+        if experiment.results is None:
+            self._enter("form")
+            return
+        self._enter("results")
+        self.results.show_results(experiment.results, experiment.plots())
+
+    def _show_head(self) -> None:
+        experiment = self.lab.experiment
+        if self.mode == "form" or experiment is None:
+            self.head.show(row((self.lab.where, "text")), row(("○ nothing is sent yet", "muted")))
+            return
+        glyph, word, role = PHASES[experiment.state().phase]
+        about = row(
+            (experiment.workload.preset, "strong"), ("  ", "muted"), (experiment.label, "text")
+        )
+        self.head.show(about, row((f"{glyph} {word}", role)))
+
+    def action_pause(self) -> None:
+        """Send no further request, or go on."""
+        if self.lab.experiment is not None:
+            self.lab.experiment.toggle_pause()
+            self.tick()
+
+    def action_stop(self) -> None:
+        """End the run; what is done is kept."""
+        if self.lab.experiment is not None and self.lab.running:
+            self.lab.experiment.stop()
+            self.tick()
+
+    def action_resume(self) -> None:
+        """Go on with the run shown, or with the latest that can be."""
+        problem = self.lab.why_not()
+        if problem:
+            self._say(problem, "warning")
+            return
+        record = None if self.lab.experiment is None else self.lab.experiment.record
+        if self.mode == "results" and record is not None and not record.finished:
+            self._resume(record)
+            return
+        entry = next((entry for entry in self.recent if entry.resumable), None)
+        if self.mode == "results" or entry is None:
+            self._say("There is no run that was stopped or killed before its end.")
+            return
+        from kvtui.bench.record import read_record
+
+        try:
+            self._resume(read_record(entry.path))
+        except RecordError as error:
+            self._say(str(error), "warning")
+
+    def _resume(self, record: Any) -> None:
+        wanted = sum(stage.requests or 0 for stage in record.workload.stages)
+        done = sum(not s.warmup and not s.failed for s in record.samples)
+        left = f"{max(0, wanted - done):,} of {wanted:,} requests" if wanted else "the rest"
+        self._ask_money(f"{record.workload.preset}: {left} are still to be sent.", record)
+
+    def action_open_marked(self) -> None:
+        """Open the marked stream."""
+        self.action_open_lane(self.results.lanes.marked)
+
+    def action_open_lane(self, number: int) -> None:
+        """Open a stream: its text and figures, live."""
+        if self.lab.experiment is None or self.mode != "live":
+            return
+        from kvtui.ui.screens.stream_view import StreamScreen
+
+        self.results.lanes.marked = number
+        self.app.push_screen(StreamScreen(self.lab.experiment, number))
+
+    # --- what is shown --------------------------------------------------------------------------
+
+    def action_plot(self) -> None:
+        """The next plot."""
+        self.results.next_plot()
+
+    def action_zoom(self, number: int) -> None:
+        """One pane alone, or all."""
+        self.results.zoom(number)
+
+    def action_form(self) -> None:
+        """Back to the settings."""
+        self._enter("form")
+
+    def action_results(self) -> None:
+        """What the latest run came to."""
+        if self.lab.experiment is None or self.lab.experiment.results is None:
+            self._say("Nothing has been run since kvtui was opened: h shows the recorded runs.")
+            return
+        self._show_results()
+
+    def action_runs(self) -> None:
+        """The recorded runs."""
+        runs = getattr(getattr(self.app, "main", None), "action_runs", None)
+        if runs is not None:
+            runs()
+
+    def action_back(self) -> None:
+        """The first that applies."""
+        if self.mode == "form" and isinstance(self.focused, Input):
+            self.presets.focus()
+        elif self.lab.running and self.mode == "live":
+            self.action_stop()
+        elif self.mode == "results" and self.results.zoomed:
+            self.results.zoom(self.results.zoomed)
+            self.results.zoomed = 0
+        elif self.mode == "results":
+            self._enter("form")
+        else:
+            self.dismiss(None)
+
+    def action_leave(self) -> None:
+        """The main screen; a run goes on."""
+        self.dismiss(None)
+
+    def action_help(self) -> None:
+        """Every key."""
+        from kvtui.ui.screens.help import HelpScreen
+
+        commands = [offer.command for offer in EXPERIMENTS]
+        self.app.push_screen(HelpScreen(commands=commands, legend=LEGEND))
+
+    def action_palette(self) -> None:
+        """Find a command by typing."""
+        from kvtui.ui.screens.picker import PickerScreen
+
+        items = [
+            (command.name, f"{command.label:<10} {command.help}", shown_key(command.keys[0]))
+            for command in commands_in(EXPERIMENTS, self.mode)
+            if command.name != "palette"
+        ]
+
+        async def chosen(value: str | None) -> None:
+            if value is not None:
+                await self.app.run_action(f"screen.{value}")
+
+        self.app.push_screen(PickerScreen("Experiments", items), chosen)
+
+    def _say(self, sentence: str, severity: Any = "information") -> None:
+        self.notify(one_line(sentence, 400), severity=severity, markup=False, timeout=6)
+
+
+def _asked_rows(asked: Asked, knob: Any, where: str, height: int, width: int) -> Any:
+    return asked_rows(asked, knob, where, width, height)
+
+
+def _import_plotext() -> None:
+    import plotext  # noqa: F401 - half a second, off the UI thread

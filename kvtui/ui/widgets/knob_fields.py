@@ -1,0 +1,110 @@
+"""The settings of an experiment: a field for each knob that its preset takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.containers import Horizontal, ItemGrid
+from textual.message import Message
+from textual.widgets import Input
+
+from kvtui.ui.experiments.knobs import KNOBS, Knob
+from kvtui.ui.rows import Row, left, row
+from kvtui.ui.widgets.lines import LinesWidget
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+
+    from kvtui.ui.experiments.form import Asked, Fields
+
+LABEL = 11
+
+
+class KnobLabel(LinesWidget):
+    """A knob's name; marked where its field is wrong."""
+
+    wrong = False
+    focused = False
+
+    def __init__(self, knob: Knob) -> None:
+        super().__init__(classes="knob-label")
+        self._knob = knob
+
+    def mark(self, *, wrong: bool, focused: bool) -> None:
+        """Show whether it is wrong and whether it has the cursor."""
+        if (wrong, focused) != (self.wrong, self.focused):
+            self.wrong, self.focused = wrong, focused
+            self.redraw()
+
+    def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
+        """One row."""
+        role = "bad" if self.wrong else ("accent" if self.focused else "muted")
+        return [row((left(("▲" if self.wrong else "") + self._knob.label, width), role))]
+
+
+class KnobFields(ItemGrid):
+    """All knobs as cells of a grid; those that the preset does not take are not there."""
+
+    class Changed(Message):
+        """A key changed a field, or another field has the cursor."""
+
+    def __init__(self) -> None:
+        super().__init__(id="knobs", min_column_width=25, regular=False)
+        self._labels = {knob.name: KnobLabel(knob) for knob in KNOBS}
+        self.inputs = {
+            knob.name: Input(id=f"knob-{knob.name}", compact=True, select_on_focus=False)
+            for knob in KNOBS
+        }
+        for each in self.inputs.values():
+            each.cursor_blink = False  # nothing wakes up while nobody types
+        self._cells = {
+            name: Horizontal(self._labels[name], self.inputs[name], classes="knob")
+            for name in self.inputs
+        }
+
+    def compose(self) -> ComposeResult:
+        """A cell for each."""
+        yield from self._cells.values()
+
+    @property
+    def focused(self) -> Knob | None:
+        """The knob whose field has the cursor."""
+        return next((knob for knob in KNOBS if self.inputs[knob.name].has_focus), None)
+
+    def texts(self) -> dict[str, str]:
+        """The fields as typed."""
+        return {name: field.value for name, field in self.inputs.items() if field.value}
+
+    def fill(self, fields: Fields, texts: Mapping[str, str]) -> None:
+        """Another preset's fields, with what was typed into them before."""
+        taken = {knob.name for knob in fields.knobs}
+        with self.prevent(Input.Changed):
+            for name, field in self.inputs.items():
+                field.value = texts.get(name, "")
+                field.cursor_position = len(field.value)
+                field.placeholder = fields.defaults.get(name, "")
+                self._cells[name].display = name in taken
+
+    def show(self, asked: Asked) -> None:
+        """Mark what is wrong."""
+        here = self.focused
+        for name, label in self._labels.items():
+            label.mark(
+                wrong=bool(asked.problem(name)), focused=here is not None and here.name == name
+            )
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Each key asks anew."""
+        event.stop()
+        self.post_message(self.Changed())
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:  # noqa: ARG002
+        """Another hint."""
+        self.post_message(self.Changed())
+
+    def on_descendant_blur(self, event: events.DescendantBlur) -> None:  # noqa: ARG002
+        """No hint."""
+        self.post_message(self.Changed())

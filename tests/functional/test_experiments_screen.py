@@ -1,0 +1,387 @@
+"""The Experiments screen: the form, a run as it goes, what it came to, and what keeps going."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from bench_fakes import Bench
+from fakes import EMBEDDED, REMOTE, make_app
+from test_screen import ready, shown, until
+
+from kvtui.bench.presets import PRESETS, Preset
+from kvtui.bench.workload import Stage, Workload
+from kvtui.ui.experiments.keys import EXPERIMENTS, commands_in
+from kvtui.ui.screens.confirm import ConfirmScreen
+from kvtui.ui.screens.experiments import ExperimentsScreen
+from kvtui.ui.screens.stream_view import StreamScreen
+
+SIZES = [(80, 24), (120, 40), (200, 50)]
+sizes = pytest.mark.parametrize("size", SIZES, ids=[f"{w}x{h}" for w, h in SIZES])
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[Bench]:
+    monkeypatch.setenv("KVTUI_RUNS", str(tmp_path / "runs"))
+    fake = Bench().install(monkeypatch)
+    yield fake
+    fake.close()
+
+
+async def opened(pilot: Any) -> ExperimentsScreen:
+    await ready(pilot)
+    await pilot.press("x")
+    await until(
+        pilot,
+        lambda: isinstance(pilot.app.screen, ExperimentsScreen) and pilot.app.screen.is_mounted,
+    )
+    await pilot.pause()
+    screen: ExperimentsScreen = pilot.app.screen
+    return screen
+
+
+async def begun(pilot: Any, bench: Bench, preset: str = "sweep") -> ExperimentsScreen:
+    """Open, choose and run."""
+    screen = await opened(pilot)
+    screen.action_choose(preset)
+    await pilot.pause()
+    await pilot.press("enter")
+    await until(pilot, lambda: bool(bench.begun))
+    assert screen.mode == "live"
+    return screen
+
+
+def texts(screen: Any, *selectors: str) -> str:
+    parts = [shown(widget) for name in selectors for widget in screen.query(name)]
+    return "\n".join(parts)
+
+
+def notices(app: Any) -> str:
+    return " ".join(notice.message for notice in app._notifications)
+
+
+# --- the form -------------------------------------------------------------------------------------
+
+
+@sizes
+async def test_every_preset_has_a_line_and_says_what_it_sends(
+    size: tuple[int, int], bench: Bench
+) -> None:
+    app = make_app(prepared=EMBEDDED)
+    async with app.run_test(size=size) as pilot:
+        screen = await opened(pilot)
+        for name in PRESETS:
+            assert name in shown(screen.presets)
+            assert screen.presets.chosen == name
+            told = " ".join(shown(screen.told).split())
+            assert f"{screen.asked.extent.requests:,} requests in" in told
+            assert "prompt tokens" in told
+            await pilot.press("down")
+            await pilot.pause()
+        assert not bench.begun
+
+
+async def test_a_new_preset_needs_nothing_here(
+    monkeypatch: pytest.MonkeyPatch, bench: Bench
+) -> None:
+    def build(given: dict[str, Any], _embedded: bool) -> Workload:
+        many = given.get("requests") or 7
+        stage = Stage(label="one", prompt_tokens=11, requests=many, warmup=0, max_tokens=3)
+        return Workload(preset="brand-new", stages=(stage,))
+
+    monkeypatch.setitem(PRESETS, "brand-new", Preset("brand-new", "Of tomorrow.", build))
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        screen.action_choose("brand-new")
+        await pilot.pause()
+        there = {name for name, cell in screen.knobs._cells.items() if cell.display}
+        assert there == {"requests"}
+        assert screen.knobs.inputs["requests"].placeholder == "7"
+        assert "9 requests in 1 level" in shown(screen.told)  # two of them learn the tokenizer
+
+
+async def test_wrong_input_is_said_while_it_is_typed_and_nothing_is_sent(bench: Bench) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        screen.action_choose("sweep")
+        await pilot.pause()
+        await pilot.press("tab", *"1,2x")
+        await pilot.pause()
+        assert "▲ streams must be a whole number, not '2x'." in shown(screen.told)
+        await pilot.press("enter")
+        assert "nothing was sent" in notices(app)
+        await pilot.press("backspace", *"0000")
+        await pilot.pause()
+        assert "streams must lie between 1 and 4096" in " ".join(shown(screen.told).split())
+        await pilot.press(*["backspace"] * 9, *"2,3")
+        await pilot.pause()
+        assert screen.asked.workload is not None
+        assert [s.concurrency for s in screen.asked.workload.stages] == [2, 3]
+        assert not bench.begun
+        await pilot.press("escape")
+        assert screen.focused is screen.presets
+        await pilot.press("down", "up")  # the settings of each preset stay as typed
+        await pilot.pause()
+        assert screen.knobs.inputs["concurrency"].value == "2,3"
+
+
+async def test_a_paid_endpoint_is_asked_about_before_anything_is_sent(bench: Bench) -> None:
+    app = make_app(prepared=REMOTE)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        text = " ".join(str(w.render()) for w in app.screen.query("Static"))
+        assert f"{screen.asked.extent.requests:,} requests" in text
+        assert "gpu.example" in text
+        assert "sk-x" not in text
+        await pilot.press("escape")
+        await pilot.pause()
+        assert not bench.begun
+        assert screen.mode == "form"
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(bench.begun))
+        assert bench.runner.request.model == REMOTE.model
+
+
+async def test_a_stream_and_an_experiment_do_not_disturb_each_other(bench: Bench) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot)
+        await pilot.press("enter")
+        await pilot.pause()
+        screen = await opened(pilot)
+        await pilot.press("enter")
+        assert "stop it first" in notices(app)
+        assert not bench.begun
+        await pilot.press("x", "escape")
+        await until(pilot, lambda: not app.conductor.running)
+        await begun(pilot, bench)
+        await pilot.press("x")
+        await until(pilot, lambda: app.screen is app.main)
+        started = len(app.fake.session.started)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert len(app.fake.session.started) == started
+        assert screen is not app.screen
+
+
+# --- a run ----------------------------------------------------------------------------------------
+
+
+@sizes
+async def test_a_run_shows_levels_lanes_figures_and_findings(
+    size: tuple[int, int], bench: Bench
+) -> None:
+    app = make_app()
+    async with app.run_test(size=size) as pilot:
+        screen = await begun(pilot, bench)
+        runner = bench.runner
+        runner.level(0)
+        run = runner.send(0, tokens=5)
+        screen.tick()
+        await pilot.pause()
+        head = shown(screen.results.progress)
+        assert "level 1 of 3" in head
+        assert "0 of 10 requests" in head
+        assert "about 0:34 left" in head
+        await pilot.press("2")
+        await pilot.pause()
+        assert "◎ prefill" in shown(screen.results.lanes)
+        run.phase, run.tokens = "decode", 64
+        screen.tick()
+        assert "◉ decode" in shown(screen.results.lanes)
+        assert "64/128" in shown(screen.results.lanes)
+        runner.answer(0)
+        screen.tick()
+        assert "● done" in shown(screen.results.lanes)
+        head = shown(screen.results.progress)
+        assert "1 of 10 requests" in head
+        assert "50.0 ms" in head
+        assert "5.00 ms" in head
+        runner.send(1)
+        runner.answer(1, failed=True, cls="server", subcode="unavailable", ttft_ms=None)
+        screen.tick()
+        await pilot.pause()
+        assert "▲ failed" in shown(screen.results.lanes)
+        assert "▲ 1 failed" in shown(screen.results.progress)
+        for number in range(2, 10):
+            runner.send(number)
+            runner.answer(number)
+        runner.level_over()
+        runner.level(1)  # the table has what is done
+        await pilot.press("2", "3")
+        screen.tick()
+        await pilot.pause()
+        assert "256→128 tokens, c=1" in texts(screen, "#bench-levels RowsText")
+        runner.finish()
+        await until(pilot, lambda: screen.mode == "results")
+        await pilot.pause()
+        assert "1 server" in texts(screen, "#bench-levels RowsText")
+        await pilot.press("3", "4")
+        await pilot.pause()
+        said = " ".join(texts(screen, "#bench-findings RowsText").split())
+        assert "1 of 10 requests failed as server.unavailable" in said
+        assert "▲ 1 failed" in shown(screen.results.progress)
+
+
+async def test_many_lanes_condense_and_each_can_be_opened(bench: Bench) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        screen.action_choose("sweep")
+        await pilot.pause()
+        await pilot.press("tab", *"64", "enter")
+        await until(pilot, lambda: bool(bench.begun))
+        runner = bench.runner
+        runner.level(0)
+        runs = [runner.send(n, phase="decode" if n % 2 else "prefill") for n in range(64)]
+        screen.tick()
+        await pilot.pause()
+        lanes = shown(screen.results.lanes)
+        assert lanes.count("◉") == 32 + 1  # and the sum of them
+        assert "◉ 32 decode" in lanes
+        assert "◎ 32 prefill" in lanes
+        await pilot.press("down", "down")
+        assert screen.results.lanes.marked == 3
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, StreamScreen))
+        view: Any = app.screen
+        assert runs[2].followed
+        runs[2].say("What the third stream says.")
+        view.tick()
+        await pilot.pause()
+        assert "What the third stream says." in view.text.history.text()
+        await pilot.press("right")
+        await pilot.pause()
+        assert runs[3].followed
+        assert view.text.history.text() == ""
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is screen)
+        assert screen.mode == "live"
+
+
+async def test_pause_stop_and_resume(bench: Bench) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot, bench)
+        runner = bench.runner
+        runner.level(0)
+        await pilot.press("space")
+        assert runner.paused
+        assert "‖ paused" in shown(screen.results.progress)
+        await pilot.press("space")
+        assert not runner.paused
+        runner.send(0)
+        runner.answer(0)
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.mode == "results")
+        assert runner.stopped
+        assert "■ stopped" in shown(screen.results.progress)
+        assert "1 requests" in shown(screen.results.progress)
+        await pilot.press("r")
+        await until(pilot, lambda: len(bench.begun) == 2)
+        assert screen.mode == "live"
+        assert [s.index for s in bench.asked[1].samples] == [0]
+        bench.runner.finish()
+        await until(pilot, lambda: screen.mode == "results")
+        await pilot.press("r")
+        await pilot.pause()
+        assert len(bench.begun) == 2
+        assert "no run that was stopped" in notices(app)
+
+
+async def test_a_run_goes_on_while_the_main_screen_is_shown(bench: Bench) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await begun(pilot, bench)
+        runner = bench.runner
+        runner.level(0)
+        for number in range(5):
+            runner.send(number)
+            runner.answer(number)
+        await pilot.press("x")
+        await until(pilot, lambda: app.screen is app.main)
+        app.main._mark()
+        assert "◉ sweep 17 %" in shown(app.main.header)
+        assert not runner.stopped
+        await pilot.press("x")
+        await until(pilot, lambda: isinstance(app.screen, ExperimentsScreen))
+        await pilot.pause()
+        assert app.screen.mode == "live"
+        assert "5 of 10 requests" in shown(app.screen.results.progress)
+        await pilot.press("x")
+        await until(pilot, lambda: app.screen is app.main)
+        runner.finish()
+        await until(pilot, lambda: "sweep is over" in notices(app))
+        assert "sweep" not in shown(app.main.header)
+        await pilot.press("x", "v")
+        await pilot.pause()
+        assert app.screen.mode == "results"
+
+
+async def test_leaving_kvtui_stops_the_run_and_keeps_it(bench: Bench) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await begun(pilot, bench)
+        runner = bench.runner
+        runner.level(0)
+        app.exit(0)
+    assert runner.stopped
+    assert app.main.lab.experiment.over
+
+
+async def test_plots_fill_in_and_take_turns(bench: Bench) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot, bench)
+        runner = bench.runner
+        for level in range(3):
+            runner.level(level)
+            for number in range(4):
+                runner.send(number, gaps=(0.005,) * 50)
+                runner.answer(number, e2e_ms=700.0 * (level + 1))
+            runner.level_over()
+        runner.finish()
+        await until(pilot, lambda: screen.mode == "results")
+        await pilot.pause()
+        plot, second = screen.results.plot, screen.results.second
+        assert plot.plot.name == "load"
+        marks = plot.plot.series[0].marks
+        assert sorted(marks) == ["1", "2", "4"]
+        assert {y for _, y in plot.plot.series[0].points} == {700.0, 1400.0, 2100.0}
+        await until(pilot, lambda: "●1" in shown(plot))  # plotext is there
+        assert second.plot.name == "itl"
+        assert "600 gaps" in shown(second)
+        await pilot.press("t")
+        assert plot.plot.name == "itl"
+
+
+async def test_every_command_has_an_action_and_stands_in_footer_help_or_palette(
+    bench: Bench,
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(200, 50)) as pilot:
+        screen = await begun(pilot, bench)
+        for offer in EXPERIMENTS:
+            assert hasattr(screen, f"action_{offer.command.name.partition('(')[0]}")
+        bench.runner.level(0)
+        await pilot.pause()
+        foot = shown(screen.foot)
+        for command in commands_in(EXPERIMENTS, "live"):
+            if command.footer:
+                assert command.label in foot
+        await pilot.press("question_mark")
+        await pilot.pause()
+        text = " ".join(shown(w) for w in app.screen.query("HelpText"))
+        for offer in EXPERIMENTS:
+            assert offer.command.help.split()[0] in text
+        await pilot.press("escape", "ctrl+p")
+        await pilot.pause()
+        names = {choice[0] for choice in app.screen.list.choices}
+        assert names == {c.name for c in commands_in(EXPERIMENTS, "live")} - {"palette"}
