@@ -6,6 +6,7 @@ looked up where they have a table, and nothing is written that could not be read
 
 from __future__ import annotations
 
+import stat
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,7 +14,15 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import msgspec
 
-from kvtui.config import ConfigError, Settings, load_settings, parse_settings
+from kvtui.config import (
+    ConfigError,
+    Defaults,
+    OwnCard,
+    Profile,
+    Settings,
+    load_settings,
+    parse_settings,
+)
 from kvtui.state import write_atomically
 from kvtui.text import did_you_mean, one_line
 
@@ -83,12 +92,32 @@ def _takes_text(annotation: Any) -> bool:
     return annotation is str or any(map(_takes_text, get_args(annotation)))
 
 
-def parse_value(text: str) -> Any:
-    """``text`` as TOML where it is a value of TOML, else as a string."""
+def parse_value(text: str, key: str = "") -> Any:
+    """``text`` as TOML where it is a value of TOML that ``key`` may have, else as a string.
+
+    A model that is called 123 needs no quotes.
+    """
     try:
-        return tomllib.loads(f"v = {text}")["v"]
+        value = tomllib.loads(f"v = {text}")["v"]
     except (ValueError, RecursionError):
         return text
+    wants_text = not isinstance(value, str | list | dict) and _is_text(_parts(key))
+    return text if wants_text else value
+
+
+def _is_text(parts: list[str]) -> bool:
+    """Whether a key's value is a text."""
+    if parts[:1] == ["profiles"] and len(parts) == 4 and parts[2] == "headers":
+        return True
+    schemas: dict[tuple[str, int], type[msgspec.Struct]] = {
+        ("defaults", 2): Defaults,
+        ("profiles", 3): Profile,
+        ("cards", 3): OwnCard,
+    }
+    schema = schemas.get((parts[0], len(parts))) if parts else None
+    return schema is not None and any(
+        setting.takes_text and setting.name == parts[-1] for setting in settings_of(schema)
+    )
 
 
 def toml(value: Any) -> str:
@@ -117,7 +146,8 @@ def edited(
     try:
         if target.exists():
             load_settings(target)  # says what is wrong with it, where anything is
-        text = target.read_text(encoding="utf-8-sig") if target.exists() else HEADER
+        # As bytes, so that every line keeps its ending.
+        text = target.read_bytes().decode("utf-8-sig") if target.exists() else HEADER
         document = tomlkit.parse(text)
     except ConfigError as error:
         raise ConfigError(f"{error} Mend the file first.") from None
@@ -153,17 +183,35 @@ def write(target: Path, text: str) -> None:
         ConfigError: It cannot be written.
     """
     try:
+        # Replacing a file asks only its folder: that it may not be changed is heeded here.
+        if target.exists() and not target.stat().st_mode & stat.S_IWUSR:
+            raise ConfigError(f"{target} is read-only: nothing was written.")
         write_atomically(target, text.encode("utf-8"))
     except OSError as error:
-        raise ConfigError(f"{target} cannot be written: {error.strerror or error}") from None
+        raise ConfigError(f"{target} cannot be written: {error.strerror or error}.") from None
+
+
+def _parts(key: str) -> list[str]:
+    """The names in a dotted key, of which some may be quoted as in the file."""
+    try:
+        table: Any = tomllib.loads(f"{key} = 0")
+    except (ValueError, RecursionError):
+        return key.split(".")
+    parts: list[str] = []
+    while isinstance(table, dict) and len(table) == 1:
+        ((part, table),) = table.items()
+        parts.append(part)
+    return parts
 
 
 def _put(document: Any, key: str, value: Any, target: Path) -> None:
     import tomlkit
 
-    parts = key.split(".")
+    parts = _parts(key)
     if len(parts) < 2 or not all(parts):
         raise ConfigError(f"{key!r} is no key; it reads like defaults.gpu.")
+    if isinstance(value, dict):
+        raise ConfigError(f"{key} would be a table: set its keys one by one, as {key}.NAME.")
     table: Any = document
     for part in parts[:-1]:
         table = table.setdefault(part, tomlkit.table())

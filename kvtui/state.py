@@ -6,11 +6,13 @@ nothing but comfort, so reading never fails; writing is atomic and for the owner
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 import threading
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,11 +86,17 @@ def _aside(path: Path) -> Path:
 def write_atomically(path: Path, content: bytes) -> None:
     """Replace ``path`` in one step by a file of mode 0600, so that no reader sees half of it.
 
+    A link stays one: what it leads to is replaced.
+
     Raises:
-        OSError: The folder cannot be made or written.
+        OSError: The folder cannot be made or written, or the link leads nowhere.
     """
     if is_homeless(path):
         raise OSError(0, "no home folder is known")
+    with suppress(RuntimeError):  # so Python 3.11 and 3.12 say that links lead in a circle
+        path = path.resolve()
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -79,7 +79,7 @@ def init() -> None:
 def set_value(key: str, value: str) -> None:
     """Set KEY (as in defaults.gpu, profiles.NAME.base_url) to VALUE, keeping comments and order."""
     target = config_path()
-    chosen = parse_value(value)
+    chosen = parse_value(value, key)
     try:
         text, _ = edited(target, {key: chosen}, _themes() if key == "defaults.theme" else ())
         write(target, text)
