@@ -115,6 +115,10 @@ def kvtui(ctx: click.Context, /, **options: Any) -> None:
         from kvtui.commands.names import refuse_wrong_names
 
         refuse_wrong_names(options)
+    if options["web"]:
+        from kvtui.commands.web import arguments, serve
+
+        sys.exit(serve(arguments(ctx), options["port"]))
     try:
         sys.exit(open_screen(options))
     except ScreenRefused as refusal:

@@ -181,5 +181,11 @@ screen_options = _group(
     click.option(
         "--presenter", is_flag=True, help="Larger figures; hosts and key names hidden (key P)."
     ),
+    click.option(
+        "--web", is_flag=True, help="Serve the screen to a browser on this machine (extra web)."
+    ),
+    click.option(
+        "--port", type=click.IntRange(1, 65_535), default=8000, help="Port of --web [8000]."
+    ),
     click.option("--lang", metavar="CODE", help="Language of the texts."),
 )
