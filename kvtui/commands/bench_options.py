@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from kvtui.commands.export import SHAPES
+from kvtui.bench.export import SHAPES
 from kvtui.commands.options import Number, request_options
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from kvtui.bench.export import SHAPES
 from kvtui.commands.errors import BadInput
-from kvtui.commands.export import SHAPES
 from kvtui.commands.output import print_json
 from kvtui.text import UNKNOWN, count, milliseconds, one_line, rate
 

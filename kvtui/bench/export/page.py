@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from html import escape
 from math import floor, log10
 
+from kvtui.bench.export.tables import table
 from kvtui.bench.reading import positions, ttfts
 from kvtui.bench.results import FORMULAS, Results
-from kvtui.commands.bench_text import table
 
 _WIDTH, _HEIGHT = 640, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 30, 45

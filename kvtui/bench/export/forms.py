@@ -1,0 +1,53 @@
+"""The forms by their names: what the commands print and the screen writes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from kvtui.bench.export import tables
+from kvtui.bench.results import Results, document
+from kvtui.bench.schema import RecordError
+
+SUFFIXES = {"text": ".txt", "json": ".json", "csv": ".csv", "markdown": ".md", "html": ".html"}
+ABOUT = {
+    "text": "a table and the findings, as kvtui bench prints them",
+    "json": "everything but the single requests (kvtui.bench/1)",
+    "csv": "a line a request, for a spreadsheet",
+    "markdown": "a table and the findings, for a page or an issue",
+    "html": "a page of its own with plots",
+}
+
+
+def export_text(results: Results, shape: str, *, interrupted: bool = False) -> str:
+    """The results in one of the forms, with a line end at its end."""
+    if shape == "json":
+        return (
+            json.dumps(document(results, interrupted=interrupted), indent=2, allow_nan=False) + "\n"
+        )
+    if shape == "csv":
+        return tables.csv_text(results)
+    if shape == "html":
+        from kvtui.bench.export.page import html
+
+        return html(results) + "\n"
+    lines = (tables.markdown if shape == "markdown" else tables.text)(results)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def write_export(results: Results, shape: str, path: Path) -> None:
+    """Write a form to a new file.
+
+    Raises:
+        RecordError: There is such a file already, or it cannot be written.
+    """
+    data = export_text(results, shape).encode("utf-8", "replace")
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        with os.fdopen(file, "wb") as out:
+            out.write(data)
+    except FileExistsError:
+        raise RecordError(f"{path} is there already: name another file.") from None
+    except OSError as error:
+        raise RecordError(f"{path} cannot be written: {error.strerror or error}.") from None
