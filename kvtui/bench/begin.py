@@ -35,6 +35,7 @@ class Begun:
             samples=outcome.samples,
             health={**written.health, **outcome.health},
             words=outcome.words,
+            targets=outcome.targets or written.targets,
             ignore_eos=outcome.ignore_eos,
         )
 
@@ -87,6 +88,7 @@ def begin(
             nonce=work.header["nonce"],
             segment=work.segments,
             words=work.words,
+            targets=work.targets,
         )
         recorder = Recorder(
             work.path, secrets, segment=work.segments, text=work.header.get("text") is not False

@@ -6,11 +6,12 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from kvtui.bench import quality, reading
+from kvtui.bench import quality, ratios, reading
 from kvtui.bench.finding import Finding
 from kvtui.bench.levels import Level
 from kvtui.bench.sample import Sample
 from kvtui.bench.summary import template_of
+from kvtui.bench.targets import Target
 from kvtui.bench.workload import Workload
 from kvtui.text import milliseconds
 
@@ -21,19 +22,35 @@ _KEPT = 0.95
 
 
 def findings_of(
-    workload: Workload, levels: Sequence[Level], samples: Sequence[Sample], *, measured_words: bool
+    workload: Workload,
+    levels: Sequence[Level],
+    samples: Sequence[Sample],
+    *,
+    measured_words: bool,
+    targets: Sequence[Target] = (),
 ) -> list[Finding]:
-    """All that is to be said of a run."""
+    """All that is to be said of a run.
+
+    Args:
+        workload: What was asked.
+        levels: Its rows.
+        samples: Its requests.
+        measured_words: Whether synthetic prompts have the length that was asked for.
+        targets: The endpoints of a run that has several.
+    """
     measured = [s for s in samples if not s.warmup and not s.stopped]
     by_preset = {
         "article": reading.article,
         "prefill": reading.prefill,
         "kv-evidence": reading.kv_evidence,
         "quality-of-stream": quality.quality,
+        "compare-endpoints": ratios.compare_endpoints,
     }
     found: list[Finding] = []
     if workload.preset in by_preset:
         found += by_preset[workload.preset](workload, levels, measured)
+    if workload.preset == "precision":
+        found += ratios.precision(workload, levels, measured, targets or workload.targets)
     found += _load(levels)
     found += _goodput(levels) if workload.slo else []
     found += _cautions(workload, levels, measured, measured_words=measured_words)
@@ -45,7 +62,7 @@ def _load(levels: Sequence[Level]) -> list[Finding]:
     series: dict[tuple[Any, ...], list[Level]] = {}
     for row in levels:
         if row.rate is None and row.completed:
-            key = (row.prompt_tokens_wanted, row.max_tokens, row.kv_cache)
+            key = (row.prompt_tokens_wanted, row.max_tokens, row.kv_cache, row.target)
             series.setdefault(key, []).append(row)
     found = []
     for rows in series.values():

@@ -25,6 +25,8 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     """One level's results. Figures are over completed requests, warm-up left out."""
 
     label: str
+    target: str
+    """The endpoint of it, where the run has several; else empty."""
     concurrency: int
     rate: float | None
     arrival: str
@@ -92,6 +94,7 @@ def level(
     ended_early: str = "",
     template: int = 0,
     interleaved: bool = False,
+    target: str = "",
 ) -> Level:
     """The results of one level.
 
@@ -102,6 +105,7 @@ def level(
         limits: What a request should keep, for the goodput.
         ended_early: What ended it before its requests were through.
         template: Prompt tokens that all of the run's prompts share (see ``template_of``).
+        target: The endpoint's name, where there are several.
         interleaved: It took turns with other levels: the time between its turns is not its own.
     """
     measured = [s for s in samples if not s.warmup and not s.stopped]
@@ -118,6 +122,7 @@ def level(
     prompts = figure(s.prompt_tokens for s in done)
     return Level(
         label=stage.label,
+        target=target,
         concurrency=stage.concurrency,
         rate=stage.rate,
         arrival=stage.arrival,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from kvtui.bench.targets import Target
 from kvtui.config import Settings
 from kvtui.stream.request import Timeouts
 
@@ -27,6 +28,10 @@ class RunOptions:
     settings: Settings | None = None
     """The configuration file's content; None: it is read."""
     timeouts: Timeouts = field(default_factory=Timeouts)
+    weights: str = "f32"
+    """Precision of the embedded engine's weights."""
+    kv_dtype: str = "f32"
+    """Precision of its cache."""
     remember: bool = False
     """Keep what an endpoint refused in ``state.toml``, and heed it from the first request on."""
 
@@ -52,6 +57,21 @@ class RunOptions:
             remember=bool(flags.get("remember")),
             embedded=bool(flags.get("embedded")),
             record=bool(flags.get("record")),
+        )
+
+    def at(self, target: Target) -> RunOptions:
+        """The same for another endpoint, which gets no key and no header that it does not own."""
+        ours = target.embedded and not (self.base_url or self.profile)
+        return replace(
+            self,
+            base_url=target.base_url,
+            profile=target.profile,
+            model=target.model or (self.model if ours else None),
+            api_key_env=None,
+            headers=MappingProxyType({}),
+            embedded=target.embedded,
+            weights=target.weights,
+            kv_dtype=target.kv_dtype,
         )
 
 

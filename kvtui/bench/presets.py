@@ -8,36 +8,10 @@ from typing import Any
 
 import msgspec
 
+from kvtui.bench.presets_several import common, compare_endpoints, precision
+from kvtui.bench.texts import ARTICLE, QUESTION, SUMMARISE
 from kvtui.bench.workload import Spec, Stage, Workload, expand
 
-QUESTION = "Explain what a KV cache is and why decoding without one gets slower token by token."
-ARTICLE = (
-    "When a large language model writes, it produces one token after another. For each new token"
-    " its attention layers look back at every token before it. The keys and values of those tokens"
-    " do not change once they are computed, so an inference server keeps them: this store is the"
-    " KV cache. Answering a request has two phases. In the prefill the whole prompt goes through"
-    " the model at once, which keeps the arithmetic units busy, fills the cache and yields the"
-    " first token. In the decode phase each step feeds in a single token, reads all weights and"
-    " the whole cache from memory, and adds one entry per layer; the step is bound by memory"
-    " bandwidth rather than by arithmetic. The time to the first token therefore grows with the"
-    " length of the prompt, while the time per token afterwards is nearly the same from step to"
-    " step and rises only slowly with the context. The price is memory. For every token the cache"
-    " holds two vectors per layer and key-value head: two times layers times heads times head"
-    " dimension times bytes per value. A model of seventy billion parameters with grouped-query"
-    " attention needs 320 kibibytes per token at sixteen bits, so a single sequence of 4,096"
-    " tokens takes 1.25 gibibytes, and thirty-two users at once take forty. Fewer key-value heads,"
-    " latent attention, sliding windows and eight-bit caches all shrink it. Servers manage it in"
-    " pages, as an operating system manages memory, share the pages of equal prefixes between"
-    " requests, and evict what has not been used for long. When the pages run out, requests wait"
-    " or are preempted, and the waiting shows in the time to the first token. Whoever measures an"
-    " endpoint should keep the phases apart, warm the connections, vary the prompts so that no"
-    " prefix cache answers for them, use a monotonic clock, count tokens as the server does, and"
-    " repeat each measurement several times, reporting the median and the spread around it. Only"
-    " then do two figures say something about the server, and not about the day on which they"
-    " were taken."
-)
-"""Two thousand characters of plain English to summarise."""
-SUMMARISE = "Summarise the following text in a few sentences.\n\n"
 _MARGIN = 48
 """Tokens left for a chat template and a prefix."""
 
@@ -58,11 +32,6 @@ class Preset:
     about: str
     build: Callable[[dict[str, Any], bool], Workload] = field(repr=False)
     """From the flags that were given (names of ``Spec``), and whether the engine is our own."""
-
-
-def _common(given: dict[str, Any], *names: str) -> dict[str, Any]:
-    usual = ("seed", "temperature", "ignore_eos", "slo", "certainty", "most_s")
-    return {name: given[name] for name in (*usual, *names) if given.get(name) is not None}
 
 
 def article(given: dict[str, Any], _embedded: bool) -> Workload:
@@ -94,7 +63,7 @@ def article(given: dict[str, Any], _embedded: bool) -> Workload:
         series="summarise",
         **shared,
     )
-    return Workload(preset="article", stages=(*stages, summary), **_common(given))
+    return Workload(preset="article", stages=(*stages, summary), **common(given))
 
 
 def sweep(given: dict[str, Any], embedded: bool) -> Workload:
@@ -128,7 +97,7 @@ def prefill(given: dict[str, Any], _embedded: bool) -> Workload:
         for n in lengths
         for kind in ("cold", "again")
     ]
-    return Workload(preset="prefill", stages=tuple(stages), **_common(given))
+    return Workload(preset="prefill", stages=tuple(stages), **common(given))
 
 
 def kv_evidence(given: dict[str, Any], embedded: bool) -> Workload:
@@ -165,7 +134,7 @@ def kv_evidence(given: dict[str, Any], embedded: bool) -> Workload:
                 series=f"decode/{cache}",
             )
         )
-    return Workload(preset="kv-evidence", stages=tuple(stages), **_common(given))
+    return Workload(preset="kv-evidence", stages=tuple(stages), **common(given))
 
 
 def quality_of_stream(given: dict[str, Any], _embedded: bool) -> Workload:
@@ -187,7 +156,7 @@ def quality_of_stream(given: dict[str, Any], _embedded: bool) -> Workload:
         for output in given.get("max_tokens") or (256,)
         for streams in levels
     ]
-    return Workload(preset="quality-of-stream", stages=tuple(stages), **_common(given))
+    return Workload(preset="quality-of-stream", stages=tuple(stages), **common(given))
 
 
 PRESETS: dict[str, Preset] = {
@@ -217,6 +186,16 @@ PRESETS: dict[str, Preset] = {
             "quality-of-stream",
             "How a stream arrives: tokens a chunk, buffering, gaps and stalls, first bytes.",
             quality_of_stream,
+        ),
+        Preset(
+            "compare-endpoints",
+            "The same work on several endpoints in turn: ratios of each pair of requests.",
+            compare_endpoints,
+        ),
+        Preset(
+            "precision",
+            "The embedded engine's weights and cache in f32, f16, int8: speed, bytes, logits.",
+            precision,
         ),
     )
 }

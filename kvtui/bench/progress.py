@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from kvtui.bench.health import Health
 from kvtui.bench.prompts import Words
 from kvtui.bench.sample import Sample
+from kvtui.bench.targets import Target
 
 if TYPE_CHECKING:
     from kvtui.bench.run import Run
@@ -62,6 +63,8 @@ class Learned:
 
     words: Words | None
     ignore_eos: bool
+    targets: tuple[Target, ...] = ()
+    """Where there are several: with their models, bytes and logits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from kvtui.bench.health import Health
 from kvtui.bench.prompts import Words
 from kvtui.bench.sample import Sample
 from kvtui.bench.schema import SCHEMA, VERSION, RecordError, migrated, version_of
+from kvtui.bench.targets import Target
 from kvtui.bench.workload import Workload, WorkloadError, from_table
 from kvtui.places import user_path
 
@@ -70,6 +71,8 @@ class Record:
     health: Mapping[tuple[int, int], Health]
     words: Words | None = None
     ignore_eos: bool = False
+    targets: tuple[Target, ...] = ()
+    """The endpoints of a run that has several, with what became known of them."""
     ended_early: Mapping[int, str] = field(default_factory=dict)
     segments: int = 1
     finished: bool = False
@@ -181,6 +184,7 @@ def _line(
         case "learned":
             more["words"] = Words(**table["words"]) if table["words"] else None
             more["ignore_eos"] = bool(table["ignore_eos"])
+            more["targets"] = msgspec.convert(table.get("targets", ()), tuple[Target, ...])
         case "meta":
             more["tags"], more["note"] = tuple(table.get("tags", ())), table.get("note", "")
         case "end":

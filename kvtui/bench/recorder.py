@@ -126,7 +126,10 @@ class Recorder:
             )
         elif isinstance(event, Learned):
             words = asdict(event.words) if event.words else None
-            self.write("learned", {"words": words, "ignore_eos": event.ignore_eos})
+            learned = {"words": words, "ignore_eos": event.ignore_eos}
+            if event.targets:
+                learned["targets"] = msgspec.to_builtins(event.targets)
+            self.write("learned", learned)
 
     def request(self, sample: Sample, kept: Kept | None) -> None:
         """Write a request that has ended, whatever became of it."""

@@ -47,6 +47,7 @@ def results_of(record: Record) -> Results:
         levels,
         record.samples,
         measured_words=record.words is not None and record.words.measured,
+        targets=record.targets,
     )
     return Results(record, levels, findings)
 
@@ -68,6 +69,9 @@ def document(results: Results, *, interrupted: bool = False) -> dict[str, Any]:
             "key_from": endpoint.get("key_from"),
             "embedded": endpoint.get("embedded"),
         },
+        "targets": [
+            msgspec.to_builtins(target) for target in record.targets or record.workload.targets
+        ],
         "started_at": header.get("created_at"),
         "kvtui": header.get("kvtui"),
         "machine": header.get("machine"),

@@ -35,6 +35,8 @@ from kvtui.bench.prompts import Words
 from kvtui.bench.run import Run
 from kvtui.bench.sample import Sample
 from kvtui.bench.session import Session
+from kvtui.bench.several import made_ready
+from kvtui.bench.targets import Target
 from kvtui.bench.workload import Stage, Workload
 from kvtui.stream.request import Request
 
@@ -55,6 +57,7 @@ class Outcome:
     stopped: bool
     """By the person, not by a rule."""
     ended_early: Mapping[int, str]
+    targets: tuple[Target, ...] = ()
 
 
 class Runner:
@@ -66,7 +69,7 @@ class Runner:
         request: Request,
         workload: Workload,
         *,
-        others: Sequence[Request] = (),
+        targets: Sequence[Target] = (),
         on_event: Callable[[BenchEvent], None] = lambda _: None,
         done: Iterable[Sample] = (),
         nonce: str | None = None,
@@ -79,7 +82,7 @@ class Runner:
             session: Where requests go through.
             request: What every request has in common; its prompt is replaced.
             workload: What to run.
-            others: The same for the workload's further targets, in their order.
+            targets: The workload's targets as an earlier part of the run left them.
             on_event: Told what happens.
             done: Requests that an earlier part of the run has done: they are not run again.
             nonce: Makes this run's prompts differ from every other's; a resumed run passes its own.
@@ -87,8 +90,10 @@ class Runner:
             words: How words become tokens, where it is known already.
         """
         self.nonce = nonce or secrets.token_hex(4)
-        self._requests = [request, *others]
-        self._base_urls = [one.endpoint.base_url for one in self._requests]
+        self._session = session
+        self._requests = [request]
+        self._base_urls: list[str] = []
+        self._targets = tuple(targets or workload.targets)
         self._workload = workload
         self._on_event = on_event
         self._words = words
@@ -169,6 +174,7 @@ class Runner:
             words=self._words or Words(),
             ignore_eos=self._ignore_eos,
             base_url=self._base_urls[0],
+            targets=self._targets,
             stopped=self._stop.is_set(),
             ended_early=MappingProxyType(dict(self._early)),
         )
@@ -186,7 +192,11 @@ class Runner:
     def _learn(self) -> None:
         """What each endpoint takes, and how words become tokens where prompts are synthetic."""
         workload = self._workload
+        if self._targets:
+            self._make_ready()
         for number, request in enumerate(self._requests):
+            if number in self._hopeless:
+                continue
             ignores = self._learner.ignores_eos(request, workload.ignore_eos)
             self._ignore_eos = ignores if number == 0 else self._ignore_eos
             extra = dict(request.extra_body)
@@ -198,9 +208,18 @@ class Runner:
                 temperature=workload.temperature,
                 seed=workload.seed,
             )
+        self._base_urls = [request.endpoint.base_url for request in self._requests]
         if self._words is None and not all(stage.texts for stage in workload.stages):
             self._words = self._learner.words(self._requests[0], self.nonce)
-        self._on_event(Learned(self._words, self._ignore_eos))
+        self._on_event(Learned(self._words, self._ignore_eos, self._targets))
+
+    def _make_ready(self) -> None:
+        request = self._requests[0]
+        ready, self._targets = made_ready(
+            self._session, request, self._targets, self._learner, self._note
+        )
+        self._hopeless |= {number for number, one in enumerate(ready) if one is None}
+        self._requests = [one or request for one in ready]
 
     # --- stages -----------------------------------------------------------------------------------
 
@@ -223,7 +242,10 @@ class Runner:
         Every other turn goes backwards, so that no stage always comes after the same one.
         """
         stages = list(enumerate(self._workload.stages))
-        left = {number: self._missing(number, stage) or [] for number, stage in stages}
+        left = {
+            number: [] if stage.target in self._hopeless else self._missing(number, stage) or []
+            for number, stage in stages
+        }
         for number, stage in stages:
             self._now = number
             if left[number] and not self._over():

@@ -20,6 +20,7 @@ from kvtui.bench.options import RunOptions
 from kvtui.bench.prepared import Prepared
 from kvtui.bench.remembered import recall, remember
 from kvtui.bench.run import Run
+from kvtui.bench.targets import Target
 from kvtui.config import Endpoint, load_settings, resolve_endpoint
 from kvtui.failure import Evidence, Verdict
 from kvtui.measure.meter import Meter
@@ -65,7 +66,8 @@ class Session:
         self._closed = False
         self._broken: Exception | None = None
         self._clients: Clients | None = None
-        self._child: EngineChild | None = None
+        self._children: dict[tuple[str | None, str, str], EngineChild] = {}
+        """(model, precision of the weights, of the cache) → the engine that runs it."""
         self._starting = asyncio.Lock()
         self._lag = LagWatch(self._loop)
         self._runs: set[Run] = set()
@@ -82,15 +84,17 @@ class Session:
             self._thread = threading.Thread(target=self._main, name="kvtui-wire", daemon=True)
             self._thread.start()
 
-    def prepare(self, *, unbidden: bool = False) -> Future[Prepared]:
+    def prepare(self, *, unbidden: bool = False, target: Target | None = None) -> Future[Prepared]:
         """Resolve the endpoint, start the embedded engine, ask for models where none is named.
 
         The future raises ``ConfigError`` where a flag names what is not there.
 
         Args:
             unbidden: The user has not asked for anything yet: no other machine is contacted.
+            target: Another endpoint than the session's own.
         """
-        return self._submit(self._prepare(unbidden))
+        options = self._options if target is None else self._options.at(target)
+        return self._submit(self._prepare(unbidden, options))
 
     def start(
         self,
@@ -220,16 +224,16 @@ class Session:
             await asyncio.wait(waiting, timeout=0.5)
         if self._clients is not None:
             await self._clients.aclose()
-        if self._child is not None:
-            await asyncio.to_thread(self._child.stop)
+        stops = (asyncio.to_thread(child.stop) for child in self._children.values())
+        await asyncio.gather(*stops)
         self._loop.stop()
 
     # --- preparing --------------------------------------------------------------------------------
 
-    async def _prepare(self, unbidden: bool) -> Prepared:
-        options = self._options
+    async def _prepare(self, unbidden: bool, options: RunOptions) -> Prepared:
         if options.embedded:
-            return await self._prepare_embedded(Endpoint("", "embedded", embedded=True))
+            endpoint = Endpoint("", "embedded", model=options.model, embedded=True)
+            return await self._prepare_embedded(endpoint, options)
         endpoint = await asyncio.to_thread(
             lambda: resolve_endpoint(
                 options.settings or load_settings(),
@@ -243,7 +247,7 @@ class Session:
             headers = {**endpoint.headers, **options.headers}
             endpoint = replace(endpoint, headers=MappingProxyType(headers))
         if endpoint.embedded:
-            return await self._prepare_embedded(endpoint)
+            return await self._prepare_embedded(endpoint, options)
         if endpoint.model or (unbidden and not is_loopback(endpoint.base_url)):
             prepared, quirks = Prepared(endpoint, endpoint.model), Quirks()
         else:
@@ -258,7 +262,7 @@ class Session:
         self._quirks[endpoint.base_url] = quirks
         return replace(prepared, notes=(*prepared.notes, note)) if note else prepared
 
-    async def _prepare_embedded(self, endpoint: Endpoint) -> Prepared:
+    async def _prepare_embedded(self, endpoint: Endpoint, options: RunOptions) -> Prepared:
         from kvtui.engine.child import EngineChild
         from kvtui.engine.errors import EngineModelError, EngineStartError
 
@@ -266,14 +270,17 @@ class Session:
         demo = named is not None and named.startswith("demo-")
         async with self._starting:  # whoever asks meanwhile takes the engine that this one starts
             try:
-                if self._child is None or not self._child.alive:
-                    self._child = await asyncio.to_thread(
+                key = None if demo else named, options.weights, options.kv_dtype
+                child = self._children.get(key)
+                if child is None or not child.alive:
+                    child = self._children[key] = await asyncio.to_thread(
                         EngineChild.start,
-                        None if demo else named,
-                        threads=self._options.threads,
-                        max_num_seqs=self._options.max_num_seqs,
+                        key[0],
+                        threads=options.threads,
+                        max_num_seqs=options.max_num_seqs,
+                        weights=options.weights,
+                        kv_dtype=options.kv_dtype,
                     )
-                child = self._child
             except EngineStartError as error:
                 verdict = (
                     Verdict("parameter", "model_not_found", str(error), _MODEL_FIXES)

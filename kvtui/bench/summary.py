@@ -74,6 +74,7 @@ def levels_of(
                 ended_early=why,
                 template=template,
                 interleaved=workload.interleave,
+                target=workload.targets[kind.target].name if workload.targets else "",
             )
         )
     return rows

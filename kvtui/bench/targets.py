@@ -1,8 +1,29 @@
-"""The endpoints of a workload that has several: which they are, and what they are called."""
+"""The endpoints of a workload that has several: which they are, and what became known of them."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Sequence
+
 import msgspec
+
+from kvtui.config import EMBEDDED
+from kvtui.text import did_you_mean, redact
+
+
+class Fidelity(msgspec.Struct, frozen=True, kw_only=True):
+    """What a precision does to the logits, beside float32's over the same text.
+
+    ``kvtui.engine.fidelity`` tells what each figure is.
+    """
+
+    positions: int
+    kl_mean: float
+    kl_max: float
+    top1: float
+    max_abs: float
+    nll_f32: float
+    nll: float
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -13,7 +34,57 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     base_url: str | None = None
     profile: str | None = None
     model: str | None = None
-    weights: str = ""
-    """Precision of the embedded engine's weights; empty: as it loads them."""
-    kv_dtype: str = ""
-    """Precision of its cache; empty: float32."""
+    weights: str = "f32"
+    """Precision of the embedded engine's weights."""
+    kv_dtype: str = "f32"
+    """Precision of its cache."""
+    weights_bytes: int | None = None
+    """Of the embedded engine: what its weights take, to the byte."""
+    kv_bytes_per_token: int | None = None
+    fidelity: Fidelity | None = None
+
+    @property
+    def embedded(self) -> bool:
+        """Whether it is the embedded engine."""
+        return self.base_url is None and self.profile is None
+
+
+class TargetError(ValueError):
+    """An endpoint that is named wrongly."""
+
+
+def parse_target(text: str, profiles: Collection[str]) -> Target:
+    """``PLACE`` or ``MODEL@PLACE``, where the place is a profile, a URL or ``embedded``.
+
+    Raises:
+        TargetError: There is no such place.
+    """
+    match = re.match(r"(?:(?P<model>.*)@)?(?P<place>https?://.*)", text) or re.match(
+        r"(?:(?P<model>.+)@)?(?P<place>.+)", text
+    )
+    if match is None:
+        raise TargetError("An endpoint is a profile's name, a URL, or embedded.")
+    model, place = match["model"] or None, match["place"]
+    name = redact(text, None)
+    if place.startswith(("http://", "https://")):
+        return Target(name=name, base_url=place, model=model)
+    if place == EMBEDDED:
+        return Target(name=name, model=model)
+    if place in profiles:
+        return Target(name=name, profile=place, model=model)
+    known = [EMBEDDED, *profiles]
+    raise TargetError(
+        f"{redact(place, None)!r} is no endpoint{did_you_mean(place, known)}: name a profile"
+        f" ({', '.join(profiles) or 'there is none'}), a URL with http:// or https://, or embedded."
+    )
+
+
+def named_apart(targets: Sequence[Target]) -> tuple[Target, ...]:
+    """The same with names that differ: a second one of a name gets its number."""
+    seen: dict[str, int] = {}
+    apart = []
+    for target in targets:
+        number = seen[target.name] = seen.get(target.name, 0) + 1
+        name = f"{target.name} ({number})" if number > 1 else target.name
+        apart.append(msgspec.structs.replace(target, name=name))
+    return tuple(apart)

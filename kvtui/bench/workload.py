@@ -82,6 +82,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The endpoints in their order, where there are several."""
     search: Search | None = None
     """Look for the highest level that keeps the limits: most stages are never run."""
+    unfit: str = ""
+    """Why it cannot be run: what it wants is not there."""
 
     def check(self) -> Workload:
         """Itself, where it can be run.
@@ -89,6 +91,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         Raises:
             WorkloadError: It cannot.
         """
+        if self.unfit:
+            raise WorkloadError(self.unfit)
         if not self.stages:
             raise WorkloadError("There is nothing to run.")
         if len(self.stages) > _MOST_STAGES:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from kvtui.bench.options import RunOptions
 from kvtui.commands.bench_options import bench_options, shared_request_options
 from kvtui.commands.bench_watch import Teller, say
 from kvtui.commands.bench_work import (
@@ -88,60 +91,80 @@ def _bench(preset: str | None, shape: str, flags: dict[str, Any]) -> int:
         settings = load_settings()
     except ConfigError as error:
         raise BadInput(str(error)) from None
+    flags = {**flags, "settings": settings}
     work = work_of(preset, flags)
-    check(work)
     if work.record is not None:
         flags = as_before(work.record, flags)
+    usual = RunOptions.from_flags(flags)
+    named = bool(flags["base_url"] or flags["profile"])
+    workload = check(work, embedded=not named)
+    targets = (work.record and work.record.targets) or workload.targets
     most = max(flags["concurrency"] or (4,))
-    flags = {**flags, "settings": settings, "max_num_seqs": min(max(4, most), 64)}
+    options = replace(usual, max_num_seqs=min(max(4, most), 64))
+    if targets and not named:
+        options = options.at(targets[0])
     from kvtui.bench.session import Session
 
-    with interrupts_noted() as stop, Session(flags) as session:
-        prepared = prepared_or_refused(session, stop)
-        if prepared is None:
-            if shape == "json":
-                from kvtui.bench.results import unsent
+    with interrupts_noted() as stop, Session(options) as session:
+        ready: list[Prepared] = []
+        for target in (None, *targets[1:]):
+            prepared = prepared_or_refused(session, stop, target)
+            if prepared is None:
+                if shape == "json":
+                    from kvtui.bench.results import unsent
 
-                base_url, model = flags.get("base_url"), flags.get("model")
-                print_json(unsent(work.preset, base_url, model, None, interrupted=True))
-            return stop.status
-        return _measure(session, prepared, work, shape, flags, stop)
+                    base_url, model = flags.get("base_url"), flags.get("model")
+                    print_json(unsent(work.preset, base_url, model, None, interrupted=True))
+                return stop.status
+            name = f"{targets[len(ready)].name}: " if targets else ""
+            if (refused := _refused(name, prepared, work.preset, shape)) is not None:
+                return refused
+            ready.append(prepared)
+        return _measure(session, ready, work, shape, flags, stop)
+
+
+def _refused(name: str, prepared: Prepared, preset: str, shape: str) -> int | None:
+    """Say what there is to talk to; the exit status where it cannot be used."""
+    from kvtui.bench.document import failure_object
+    from kvtui.bench.models import model_missing
+    from kvtui.bench.results import unsent
+
+    endpoint = prepared.endpoint
+    where = "the embedded engine" if endpoint.embedded else endpoint.base_url
+    say(f"{name}{one_line(prepared.model or 'no model')} at {one_line(where)}")
+    for note in prepared.notes:
+        say(note)
+    verdict, evidence = prepared.verdict, prepared.evidence
+    if verdict is None and prepared.model is None:
+        verdict, evidence = model_missing(prepared)
+    if verdict is None or evidence is None:
+        return None
+    say(f"{verdict.cls}.{verdict.subcode}: {verdict.message}")
+    for number, fix in enumerate(verdict.fixes, 1):
+        say(f"  {number}. {fix}")
+    if shape == "json":
+        failure = failure_object(verdict, evidence)
+        print_json(unsent(preset, endpoint.base_url or None, prepared.model, failure))
+    return 1
 
 
 def _measure(
     session: Session,
-    prepared: Prepared,
+    ready: Sequence[Prepared],
     work: Work,
     shape: str,
     flags: dict[str, Any],
     stop: Interrupts,
 ) -> int:
     from kvtui.bench.begin import begin, request_of
-    from kvtui.bench.document import failure_object
-    from kvtui.bench.models import model_missing
     from kvtui.bench.presets import fitted
     from kvtui.bench.record import RecordError
-    from kvtui.bench.results import unsent
     from kvtui.bench.workload import WorkloadError
 
-    endpoint = prepared.endpoint
-    where = "the embedded engine" if endpoint.embedded else endpoint.base_url
-    say(f"{one_line(prepared.model or 'no model')} at {one_line(where)}")
-    for note in prepared.notes:
-        say(note)
-    verdict, evidence = prepared.verdict, prepared.evidence
-    if verdict is None and prepared.model is None:
-        verdict, evidence = model_missing(prepared)
-    if verdict is not None and evidence is not None:
-        say(f"{verdict.cls}.{verdict.subcode}: {verdict.message}")
-        for number, fix in enumerate(verdict.fixes, 1):
-            say(f"  {number}. {fix}")
-        if shape == "json":
-            failure = failure_object(verdict, evidence)
-            print_json(unsent(work.preset, endpoint.base_url or None, prepared.model, failure))
-        return 1
+    prepared = ready[0]
+    contexts = [one.context for one in ready if one.context is not None]
     try:
-        plan = fitted(work.build(endpoint.embedded), prepared.context)
+        plan = fitted(work.build(prepared.endpoint.embedded), min(contexts, default=None))
     except WorkloadError as error:
         raise BadInput(str(error)) from None
     for note in plan.notes:

@@ -54,6 +54,13 @@ def shared_request_options(command: _Command) -> _Command:
 
 _counts = NumberList(1, whole=True)
 _OPTIONS = (
+    click.option(
+        "--endpoint",
+        "endpoints",
+        multiple=True,
+        metavar="[MODEL@]PLACE",
+        help="compare-endpoints: a profile, a URL or embedded; repeatable.",
+    ),
     click.option("--concurrency", type=_counts, help="Streams at once, one level each: 1,2,4."),
     click.option(
         "--rate", type=NumberList(0.001, whole=False), help="Requests a second, one level each."

@@ -13,6 +13,7 @@ from kvtui.text import did_you_mean
 
 if TYPE_CHECKING:
     from kvtui.bench.record import Record
+    from kvtui.bench.targets import Target
     from kvtui.bench.workload import Workload
 
 
@@ -85,6 +86,7 @@ def _given(flags: dict[str, Any]) -> dict[str, Any]:
     )  # fmt: skip
     given = {name: flags.get(name) for name in names}
     given["most_s"] = flags.get("max_time")
+    given["targets"] = _targets(flags) or None
     for name in ("same_prompt", "no_kv_cache"):
         given[name] = flags.get(name) or None
     if flags.get("prompt") is not None or flags.get("prompt_file"):
@@ -92,12 +94,34 @@ def _given(flags: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def check(work: Work) -> None:
-    """Wrong numbers are told before anything is started."""
+def _targets(flags: dict[str, Any]) -> tuple[Target, ...]:
+    """The endpoints that were named: the usual way first, then each ``--endpoint``."""
+    from kvtui.bench.targets import Target, TargetError, parse_target
+    from kvtui.text import redact
+
+    named = flags.get("endpoints") or ()
+    if not named:
+        return ()
+    base_url, profile, model = (flags.get(name) for name in ("base_url", "profile", "model"))
+    profiles = flags["settings"].profiles
+    targets = []
+    if base_url or profile:
+        name = profile or redact(base_url or "", None)
+        targets.append(Target(name=name, base_url=base_url, profile=profile, model=model))
+    try:
+        targets += [parse_target(text, profiles) for text in named]
+    except TargetError as error:
+        raise BadInput(f"--endpoint: {error}") from None
+    return tuple(targets)
+
+
+def check(work: Work, *, embedded: bool) -> Workload:
+    """Wrong numbers are told before anything is started; the workload, unless it is changed yet."""
     from kvtui.bench.workload import WorkloadError
 
     try:
-        work.build(True).check()
+        workload: Workload = work.build(embedded)
+        return workload.check()
     except WorkloadError as error:
         raise BadInput(str(error)) from None
 

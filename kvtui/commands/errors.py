@@ -9,6 +9,7 @@ import click
 if TYPE_CHECKING:
     from kvtui.bench.prepared import Prepared
     from kvtui.bench.session import Session
+    from kvtui.bench.targets import Target
     from kvtui.commands.interrupts import Interrupts
 
 
@@ -22,8 +23,15 @@ class BadInput(click.ClickException):
         click.echo(f"kvtui: {self.format_message()}", file=file, err=True)
 
 
-def prepared_or_refused(session: Session, stop: Interrupts) -> Prepared | None:
+def prepared_or_refused(
+    session: Session, stop: Interrupts, target: Target | None = None
+) -> Prepared | None:
     """What there is to talk to; None where a signal came before that was known.
+
+    Args:
+        session: Where requests go through.
+        stop: What came meanwhile.
+        target: Another endpoint than the session's own.
 
     Raises:
         BadInput: A flag names a profile or a model file that cannot be used.
@@ -31,7 +39,7 @@ def prepared_or_refused(session: Session, stop: Interrupts) -> Prepared | None:
     from kvtui.config import ConfigError
 
     try:
-        prepared = stop.result_of(session.prepare())
+        prepared = stop.result_of(session.prepare(target=target))
     except ConfigError as error:
         raise BadInput(str(error)) from None
     if prepared is None:

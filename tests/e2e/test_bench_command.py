@@ -186,7 +186,10 @@ def test_wrong_flags(tmp_path: Path, flags: tuple[str, ...], said: str) -> None:
 
 def test_the_presets_are_listed(tmp_path: Path) -> None:
     names = [line.split()[0] for line in bench(None, tmp_path, "--list").stdout.splitlines()]
-    assert names == ["article", "sweep", "prefill", "kv-evidence", "FILE.toml"]
+    assert names == [
+        "article", "sweep", "prefill", "kv-evidence", "quality-of-stream", "compare-endpoints",
+        "precision", "FILE.toml",
+    ]  # fmt: skip
     table = json.loads(bench(None, tmp_path, "--list", "--json").stdout)
     assert [preset["name"] for preset in table] == names[:-1]
 

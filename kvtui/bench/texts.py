@@ -1,0 +1,32 @@
+"""The texts that the presets ask about."""
+
+from __future__ import annotations
+
+QUESTION = "Explain what a KV cache is and why decoding without one gets slower token by token."
+ARTICLE = (
+    "When a large language model writes, it produces one token after another. For each new token"
+    " its attention layers look back at every token before it. The keys and values of those tokens"
+    " do not change once they are computed, so an inference server keeps them: this store is the"
+    " KV cache. Answering a request has two phases. In the prefill the whole prompt goes through"
+    " the model at once, which keeps the arithmetic units busy, fills the cache and yields the"
+    " first token. In the decode phase each step feeds in a single token, reads all weights and"
+    " the whole cache from memory, and adds one entry per layer; the step is bound by memory"
+    " bandwidth rather than by arithmetic. The time to the first token therefore grows with the"
+    " length of the prompt, while the time per token afterwards is nearly the same from step to"
+    " step and rises only slowly with the context. The price is memory. For every token the cache"
+    " holds two vectors per layer and key-value head: two times layers times heads times head"
+    " dimension times bytes per value. A model of seventy billion parameters with grouped-query"
+    " attention needs 320 kibibytes per token at sixteen bits, so a single sequence of 4,096"
+    " tokens takes 1.25 gibibytes, and thirty-two users at once take forty. Fewer key-value heads,"
+    " latent attention, sliding windows and eight-bit caches all shrink it. Servers manage it in"
+    " pages, as an operating system manages memory, share the pages of equal prefixes between"
+    " requests, and evict what has not been used for long. When the pages run out, requests wait"
+    " or are preempted, and the waiting shows in the time to the first token. Whoever measures an"
+    " endpoint should keep the phases apart, warm the connections, vary the prompts so that no"
+    " prefix cache answers for them, use a monotonic clock, count tokens as the server does, and"
+    " repeat each measurement several times, reporting the median and the spread around it. Only"
+    " then do two figures say something about the server, and not about the day on which they"
+    " were taken."
+)
+"""Two thousand characters of plain English to summarise."""
+SUMMARISE = "Summarise the following text in a few sentences.\n\n"
