@@ -60,6 +60,7 @@ class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lang: Annotated[str | None, Meta(description="Language of the texts")] = None
     threads: Annotated[int, Meta(ge=1, le=64, description="BLAS threads of the engine")] = 1
     record: Annotated[bool, Meta(description="Keep the screen's runs, the newest 200")] = True
+    prompt_history: Annotated[bool, Meta(description="Remember the prompts sent")] = True
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from kvtui.ui.conductor import Conductor
+from kvtui.ui.files import read_text
 from kvtui.ui.messages import (
     ConductorReady,
     EndpointReady,
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 
 DEFAULT_PROMPT = "Explain what a KV cache is."
 MOST_FPS = 120
-PROMPT_LIMIT = 1 << 20
-"""Bytes of a prompt that are read from a file."""
 
 
 def initial_form(options: Mapping[str, Any], defaults: Defaults) -> PromptForm:
@@ -197,7 +196,7 @@ def read_files(options: dict[str, Any]) -> list[str]:
     problems = []
     if options.get("prompt_file") and not options.get("prompt"):
         try:
-            options["prompt"] = _text(options["prompt_file"])
+            options["prompt"] = read_text(options["prompt_file"])
         except ValueError as error:
             problems.append(str(error))
     if options.get("messages_file"):
@@ -208,25 +207,11 @@ def read_files(options: dict[str, Any]) -> list[str]:
     return problems
 
 
-def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            data = file.read(PROMPT_LIMIT + 1)
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror or error}.") from None
-    if len(data) > PROMPT_LIMIT:
-        raise ValueError(f"{path} is larger than {PROMPT_LIMIT:,} bytes.")
-    text = data.decode("utf-8", "replace").strip()
-    if not text:
-        raise ValueError(f"{path} is empty: there is nothing to ask.")
-    return text
-
-
 def _messages(path: Path) -> tuple[Mapping[str, Any], ...]:
     import json
 
     try:
-        table = json.loads(_text(path))
+        table = json.loads(read_text(path))
     except json.JSONDecodeError as error:
         raise ValueError(f"{path} is not valid JSON: {error}.") from None
     listed = table.get("messages") if isinstance(table, dict) else table

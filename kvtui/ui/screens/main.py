@@ -26,6 +26,7 @@ from kvtui.ui.screens.endpoint_actions import EndpointActions
 from kvtui.ui.screens.failure_actions import FailureActions
 from kvtui.ui.screens.layout_actions import LayoutActions
 from kvtui.ui.screens.presenter_actions import PresenterActions
+from kvtui.ui.screens.prompt_actions import PromptActions
 from kvtui.ui.screens.settings_actions import SettingsActions
 from kvtui.ui.sizes import HEIGHTS, WIDTHS, take_size
 from kvtui.ui.state import MemoryState
@@ -64,6 +65,7 @@ class MainScreen(
     FailureActions,
     AdviserActions,
     PresenterActions,
+    PromptActions,
     SettingsActions,
     Screen[None],
 ):

@@ -148,6 +148,10 @@ class PickerScreen(ModalScreen[str | None]):
     def on_mount(self) -> None:
         """Type at once."""
         self.query_one(Input).focus()
+        self.fit()
+
+    def fit(self) -> None:
+        """As large as the choices need."""
         box = self.query_one("#picker")
         box.styles.height = min(len(self.list.choices), 18) + 3
         widest = max((len(name) + len(remark) for _, name, remark in self.list.choices), default=0)
@@ -155,8 +159,12 @@ class PickerScreen(ModalScreen[str | None]):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter."""
-        self.list.filter(event.value)
+        self.filter(event.value)
         self._look()
+
+    def filter(self, typed: str) -> None:
+        """Show what fits."""
+        self.list.filter(typed)
 
     def action_move(self, by: int) -> None:
         """Mark another line."""

@@ -27,6 +27,7 @@ class SettingsActions:
         def say(self, sentence: str, severity: Any = "information") -> None: ...
         def show_memory(self) -> None: ...
         def set_fps(self, fps: int) -> None: ...
+        def let_prompts_be_kept(self, kept: bool) -> None: ...
 
     def action_settings(self) -> None:
         """Every setting, to see and to change."""
@@ -79,6 +80,8 @@ class SettingsActions:
             self.app.theme = value or self.app.usual_theme
         elif name == "fps":
             self.set_fps(value)
+        elif name == "prompt_history":
+            self.let_prompts_be_kept(value)
         elif self.memory is not None:
             self._take_memory_default(self.memory, name, value)
 

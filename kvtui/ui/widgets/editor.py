@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Label, Static, TextArea
 
-from kvtui.text import sanitise
+from kvtui.text import one_line, sanitise
 from kvtui.ui.form import FormError, parse_form
 from kvtui.ui.messages import FormSubmitted
 from kvtui.ui.paste import LONGEST
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
+    from kvtui.ui.prompt_history import Browsing
     from kvtui.ui.state import PromptForm
 
 
@@ -87,9 +90,17 @@ class PromptEditor(Vertical):
     .-h-24 PromptArea { max-height: 4; }
     """
 
+    BINDINGS = [  # noqa: RUF012
+        Binding("ctrl+up", "history(1)", "Earlier prompt", show=False),
+        Binding("ctrl+down", "history(-1)", "Later prompt", show=False),
+        Binding("ctrl+o", "file", "From a file", show=False),
+    ]
+
     def __init__(self, form: PromptForm) -> None:
         super().__init__(classes="-no-zoom")  # a double click marks a word here
         self._form = form
+        self._browsing: Browsing | None = None
+        self._browsed = ""
         self._too_long = len(form.prompt) > LONGEST
 
     def compose(self) -> ComposeResult:
@@ -143,6 +154,57 @@ class PromptEditor(Vertical):
         event.stop()
         self._check()
 
+    # --- prompts from elsewhere -----------------------------------------------------------------
+
+    def action_history(self, back: int) -> None:
+        """An earlier prompt, or a later one; the draft is where it ends again."""
+        area = self.query_one(PromptArea)
+        if self._browsing is None or self._browsed != area.text:
+            from kvtui.ui.prompt_history import Browsing
+
+            self._browsing = Browsing(self._entries(), area.text)
+        text = self._browsing.step(back)
+        if text is not None:
+            self.set_prompt(text)
+        elif not len(self._browsing):
+            self.app.notify("No prompt was sent yet.", markup=False)
+        self._browsed = area.text
+        self._check()
+
+    def _entries(self) -> list[str]:
+        history = getattr(self.screen, "prompts", None)
+        return [] if history is None else list(history.entries)
+
+    def action_file(self) -> None:
+        """The prompt from a file."""
+        from kvtui.ui.screens.file_picker import FilePickerScreen
+
+        self.app.push_screen(FilePickerScreen("Prompt from a file"), self._take_file)
+
+    def _take_file(self, path: str | None) -> None:
+        if path is None:
+            return
+        from kvtui.ui.files import read_file
+
+        try:
+            self.set_prompt(read_file(Path(path)))
+        except ValueError as error:
+            self.app.notify(one_line(str(error), 300), severity="warning", markup=False, timeout=8)
+        self._check()
+
+    def set_prompt(self, text: str) -> None:
+        """Another prompt in the place of this one; undo brings the one before back."""
+        area = self.query_one(PromptArea)
+        self._too_long = len(text) > LONGEST
+        if self._too_long or area.read_only:
+            self._form = replace(self._form, prompt=text)
+            area.read_only = self._too_long
+            area.load_text(sanitise(text[:SHOWN]) + "…" if self._too_long else sanitise(text))
+        else:
+            area.replace(sanitise(text), (0, 0), area.document.end)
+        area.move_cursor(area.document.end)
+        area.focus()
+
     def form(self) -> PromptForm:
         """The form as edited.
 
@@ -166,14 +228,26 @@ class PromptEditor(Vertical):
             note.update(f"▲ {error}")
             note.set_class(True, "wrong")
             return False
-        note.update(
-            f"⏎ run · esc keep · {len(self._form.prompt):,} characters, sent whole, "
-            "are too many to edit here"
-            if self._too_long
-            else "⏎ run · esc keep · ^j new line · tab next field"
-        )
+        note.update(self._said())
         note.set_class(False, "wrong")
         return True
+
+    def _said(self) -> str:
+        """The keys, as many as there is room for, or what the prompt is."""
+        if self._too_long:
+            size = f"{len(self._form.prompt):,} characters, sent whole, are too many to edit here"
+            return f"⏎ run · esc keep · {size}"
+        browsing = self._browsing
+        if browsing is not None and browsing.at:
+            return f"⏎ run · {browsing.at} of {len(browsing)} earlier prompts · ^↑ ^↓"
+        keys = ("⏎ run", "esc keep", "^↑ earlier", "^o file", "^j new line", "tab next", "^z undo")
+        room = max(20, self.size.width - 2)
+        count = next(n for n in range(len(keys), 0, -1) if len(" · ".join(keys[:n])) <= room)
+        return " · ".join(keys[:count])
+
+    def on_resize(self) -> None:
+        """As many keys as there is room for."""
+        self._check()
 
     def submit(self, *, run: bool) -> None:
         """Hand the form over; a field that is wrong keeps the editor open, with its sentence."""

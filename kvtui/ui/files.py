@@ -1,0 +1,81 @@
+"""Text files: what a path typed so far may become, and what is in one."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from kvtui.places import user_path
+from kvtui.text import binary_size, one_line
+
+MOST = 2000
+"""Entries of a folder that are looked at."""
+LIMIT = 1 << 20
+"""Bytes of a text that is read."""
+
+
+class Entry(NamedTuple):
+    """One thing in a folder."""
+
+    path: str
+    name: str
+    remark: str
+    """Its size, or that it is a folder."""
+    folder: bool
+
+
+def split(typed: str) -> tuple[Path, str]:
+    """The folder that a typed path is in so far, and the rest, which is still being typed."""
+    head, slash, rest = typed.rpartition("/")
+    folder = user_path(head + slash) if slash else Path()
+    return folder, rest
+
+
+def listing(folder: Path) -> list[Entry]:
+    """Folders, then files, by name; hidden ones last. Empty where it cannot be read."""
+    found = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in islice(entries, MOST):
+                try:
+                    is_folder = entry.is_dir()
+                    size = "folder" if is_folder else binary_size(entry.stat().st_size)
+                except OSError:
+                    continue
+                name = entry.name + ("/" if is_folder else "")
+                found.append(Entry(entry.path, one_line(name, 120), size, is_folder))
+    except OSError:
+        return []
+    return sorted(found, key=lambda each: (each.name.startswith("."), not each.folder, each.name))
+
+
+def read_text(path: Path) -> str:
+    """A file's text; of a pipe all that comes.
+
+    Raises:
+        ValueError: It cannot be read, is no file, is empty or too large; one sentence.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(LIMIT + 1)
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror or error}.") from None
+    if len(data) > LIMIT:
+        raise ValueError(f"{path} is larger than {LIMIT:,} bytes.")
+    text = data.decode("utf-8-sig", "replace").strip()
+    if not text:
+        raise ValueError(f"{path} is empty: there is nothing to ask.")
+    return text
+
+
+def read_file(path: Path) -> str:
+    """A file's text; what is no file (a pipe, a device) might never end, and is refused.
+
+    Raises:
+        ValueError: See ``read_text``.
+    """
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is no file with a text in it.")
+    return read_text(path)
