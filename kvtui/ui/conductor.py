@@ -17,11 +17,11 @@ from kvtui.bench.curl import Sent
 from kvtui.failure import Evidence, Hint
 from kvtui.measure.figures import RunFigures, Snapshot
 from kvtui.stream.request import Request
-from kvtui.text import one_line, redact, sanitise
+from kvtui.text import one_line, redact
 from kvtui.ui.cache_effect import CacheEffect
 from kvtui.ui.endpoint_view import asked_for_models, endpoint_view, engine_note
 from kvtui.ui.failure_log import FailureLog
-from kvtui.ui.frame import Frame
+from kvtui.ui.frame import Frame, passages
 from kvtui.ui.ports import HistoryLike, PreparedLike, RunLike, SessionLike
 from kvtui.ui.repeats import median_of
 from kvtui.ui.state import EndpointView, ErrorsState, Failure, PromptForm, StreamState, is_demo
@@ -258,11 +258,11 @@ class Conductor:
         if run is None:
             return Frame(self._stream, self._live, counting=self.failures.count_down())
         done = run.done.is_set()  # before draining: what comes later is the next frame's
-        pieces = tuple((piece.kind, sanitise(piece.text), piece.replaces) for piece in run.drain())
+        text = passages(run.drain())
         began, self._began = self._began, 0
         moment = self.clock()
         if not (done or began) and moment - self._measured < self.figures_s:
-            return Frame(self._stream, self._live, pieces, running=True)
+            return Frame(self._stream, self._live, text, running=True)
         self._measured = moment
         snapshot = run.snapshot()
         self._live = (snapshot.prompt_tokens or 0) + (snapshot.tokens or 0)
@@ -285,7 +285,7 @@ class Conductor:
         return Frame(
             self._stream,
             self._live,
-            pieces,
+            text,
             began,
             finished,
             self._run is not None,

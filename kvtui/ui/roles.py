@@ -31,8 +31,15 @@ _ROLES: dict[str, tuple[tuple[str, ...], bool, bool, bool]] = {
     "overhead": (("kv-overhead", "warning"), False, False, False),
     "used": (("kv-used", "accent", "primary"), False, False, False),
     "free": (("kv-free", "foreground-muted"), False, False, False),
+    "slow": (("warning",), False, False, False),
+    "stall": (("warning",), True, False, True),
+    "match": (("accent", "primary"), False, False, False),
+    "match-now": (("accent", "primary"), True, False, True),
     "outside": (("kv-outside", "foreground-disabled", "foreground-muted"), False, False, False),
 }
+
+_UNDERLINED = frozenset({"slow", "match"})
+"""Told apart without colour too."""
 
 ROLE_NAMES = frozenset(_ROLES)
 
@@ -58,6 +65,7 @@ class Palette:
                 bold=bold or None,
                 italic=italic or None,
                 reverse=reverse or None,
+                underline=role in _UNDERLINED or None,
                 meta={"@click": action} if action else None,
             )
             self._styles[role, action] = found

@@ -169,13 +169,49 @@ def break_lines(text: str, width: int) -> tuple[list[str], str]:
     Returns:
         The full lines (trailing space removed) and the rest, which fits in ``width`` cells.
     """
+    spans, rest = break_points(text, width)
+    return [text[start:end] for start, end in spans], text[rest:]
+
+
+def break_points(text: str, width: int) -> tuple[list[tuple[int, int]], int]:
+    """Where ``break_lines`` breaks, in time that is linear in the length of the text.
+
+    Returns:
+        The full lines as ``(start, end)`` in characters, and where the rest begins.
+    """
     width = max(1, width)
-    lines: list[str] = []
-    while cell_len(text) > width:
-        cut, following = _break_at(text, width)
-        lines.append(text[:cut].rstrip(" "))
-        text = text[following:]
-    return lines, text
+    spans: list[tuple[int, int]] = []
+    at, size = 0, len(text)
+    look = 4 * width + 64
+    while True:
+        window = text[at : at + look]
+        if cell_len(window) <= width:
+            if at + look >= size:
+                return spans, at
+            look *= 2  # a flood of marks without width
+            continue
+        cut, following = _break_ascii(window, width) or _break_at(window, width)
+        spans.append((at, at + len(window[:cut].rstrip(" "))))
+        at += following
+        if following == len(window):  # spaces to the end of what was looked at, and beyond
+            while at < size and text[at] == " ":
+                at += 1
+        look = 4 * width + 64
+
+
+def _break_ascii(text: str, width: int) -> tuple[int, int] | None:
+    """As ``_break_at``, for text of narrow characters without a URL near the break, and quicker."""
+    if not text.isascii():
+        return None
+    soft = text.rfind(" ", 0, width + 1)
+    if "://" in text[max(soft, 0) : width + 1]:
+        return None
+    if soft <= 0:
+        return width, width
+    following = soft
+    while following < len(text) and text[following] == " ":
+        following += 1
+    return soft, following
 
 
 def _break_at(text: str, width: int) -> tuple[int, int]:

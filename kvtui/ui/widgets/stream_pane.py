@@ -60,8 +60,8 @@ class StreamPane(Vertical):
         """Show what is new."""
         if frame.began:
             self._begin(frame)
-        if frame.pieces:
-            self.text.write(frame.pieces)
+        if frame.passages:
+            self.text.write(frame.passages)
         self.text.set_streaming(frame.running)
         self.figures.state = frame.stream
         if self.chart is not None:

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual.cache import LRUCache
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from kvtui.ui.history import GUTTER, History, Line
+from kvtui.ui.draw.text import gutter, text_row
+from kvtui.ui.history import History, Line
 from kvtui.ui.roles import Palette
-from kvtui.ui.rows import BLANK, Row, row
+from kvtui.ui.rows import BLANK, Row
+from kvtui.ui.search import Search
 from kvtui.ui.widgets.lines import bare_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from textual import events
+    from textual.geometry import Offset
     from textual.selection import Selection
 
-CURSOR = "▌"
-
-_ROLE = {"content": "text", "reasoning": "reasoning", "note": "muted"}
+    from kvtui.ui.frame import Passage
+    from kvtui.ui.tint import Tint
 
 
 class TextView(ScrollView, can_focus=True):
@@ -39,6 +42,9 @@ class TextView(ScrollView, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.history = History()
+        self.search = Search(self.history)
+        self.tint: Tint | None = None
+        """Late tokens stand out; None: all look the same."""
         self.following = True
         self.streaming = False
         self.placeholder: Sequence[Row] = ()
@@ -49,26 +55,26 @@ class TextView(ScrollView, can_focus=True):
 
     # --- content --------------------------------------------------------------------------------
 
-    def write(self, pieces: Iterable[tuple[str, str, bool]]) -> None:
-        """Append ``(kind, text, replaces)`` pieces and show them, in one repaint.
+    def write(self, passages: Iterable[Passage]) -> None:
+        """Append what came and show it, in one repaint.
 
         A server whose deltas repeat what came before them replaces the text so far.
         """
         history = self.history
-        before, dropped = len(history), history.dropped
-        for kind, text, replaces in pieces:
-            if replaces:
+        before, dropped, tail = len(history), history.dropped, history.tail
+        for passage in passages:
+            if passage.replaces:
                 history.clear()
                 self._strips.clear()
-                before = dropped = 0
-            history.append(text, kind)
-        self._changed(before, dropped)
+                before, dropped, tail = 0, 0, None
+            history.append(passage.text, passage.kind, passage.marks)
+        self._changed(before, dropped, tail)
 
     def note(self, text: str) -> None:
         """Append one quiet line of our own."""
         before, dropped = len(self.history), self.history.dropped
         self.history.note(text)
-        self._changed(before, dropped)
+        self._changed(before, dropped, None)
 
     def clear(self) -> None:
         """Forget the text and follow again."""
@@ -91,7 +97,7 @@ class TextView(ScrollView, can_focus=True):
             if not len(self.history):
                 self.refresh()
 
-    def _changed(self, before: int, dropped: int) -> None:
+    def _changed(self, before: int, dropped: int, tail: Line | None) -> None:
         history = self.history
         gone = history.dropped - dropped
         if gone:
@@ -102,7 +108,11 @@ class TextView(ScrollView, can_focus=True):
         self._resize_content()
         if self.following:
             self._move_to(self.max_scroll_y)
-        if before:
+        if tail is not None and len(history) == before and not gone and self.tint is None:
+            # The last line grew: what stood there before (but for a mark that joins it) stays.
+            start = max(0, cell_len(gutter(tail) + tail.text) - 2)
+            self._refresh_lines(before - 1, before, start)
+        elif before:
             self._refresh_lines(max(0, before - 1 - gone), len(history))
         else:  # the placeholder goes
             self.refresh()
@@ -127,12 +137,46 @@ class TextView(ScrollView, can_focus=True):
         if self.show_vertical_scrollbar:
             self.vertical_scrollbar.position = self.scroll_y
 
-    def _refresh_lines(self, first: int, end: int) -> None:
-        """Repaint the visible ones of the lines from ``first`` up to ``end``."""
+    def _refresh_lines(self, first: int, end: int, start: int = 0) -> None:
+        """Repaint the visible ones of the lines from ``first`` up to ``end``, from a cell on."""
         top = max(0, first - self.scroll_offset.y)
         bottom = min(self.size.height, end - self.scroll_offset.y)
         if bottom > top:
-            self.refresh(Region(0, top, self.scrollable_content_region.width, bottom - top))
+            width = self.scrollable_content_region.width
+            start = min(start, width - 1)
+            self.refresh(Region(start, top, width - start, bottom - top))
+
+    # --- what stands out --------------------------------------------------------------------------
+
+    def set_tint(self, tint: Tint | None) -> None:
+        """Let late tokens stand out by these limits, or (None) no more."""
+        if tint != self.tint:
+            self.tint = tint
+            self._redraw_all()
+
+    def find(self, query: str) -> None:
+        """Search for this from the top of what is shown on; an empty query ends it."""
+        top = self.scroll_offset.y
+        self.search.look(query, self.history[top].start if top < len(self.history) else 0)
+        self._show_match()
+
+    def find_next(self, direction: int) -> None:
+        """Go to the next match (1) or the one before (-1)."""
+        self.search.step(direction)
+        self._show_match()
+
+    def _show_match(self) -> None:
+        place, height = self.search.place, self.size.height
+        if place is not None:
+            index = self.history.line_at(place)
+            if not self.scroll_offset.y <= index < self.scroll_offset.y + height:
+                self._move_to(min(max(0, index - height // 3), self.max_scroll_y))
+            self._set_following(self.scroll_offset.y >= self.max_scroll_y and not self.streaming)
+        self._redraw_all()
+
+    def _redraw_all(self) -> None:
+        self._strips.clear()
+        self.refresh()
 
     # --- following ------------------------------------------------------------------------------
 
@@ -215,19 +259,26 @@ class TextView(ScrollView, can_focus=True):
         return strip
 
     def _draw(self, line: Line, index: int, width: int, *, cursor: bool = False) -> Strip:
-        parts = row(
-            (GUTTER if line.kind == "reasoning" else "", "faint"),
-            (line.text, _ROLE.get(line.kind, "text")),
-            (CURSOR if cursor else "", "accent"),
+        tint, history = self.tint, self.history
+        tints = (
+            []
+            if tint is None or line.kind == "note"
+            else [(start, end, tint.role(gap)) for start, end, gap in history.gaps(line)]
         )
+        matches = []
+        if self.search.query:
+            before = history[index - 1] if index else None
+            after = history[index + 1] if index + 1 < len(history) else None
+            matches = self.search.spans(before, line, after)
+        parts = text_row(line, tints=tints, matches=matches, cursor=cursor)
         strip = self.palette.strip(parts, width)
         selection = self.text_selection
         if selection is not None and (span := selection.get_span(index)) is not None:
-            start, end = span
-            end = width if end == -1 else end
+            text = gutter(line) + line.text
+            start, end = (cell_len(text[:at]) if at >= 0 else width for at in span)
             style = self.screen.get_component_rich_style("screen--selection")
-            before, chosen, after = strip.divide([start, max(start, end), width])[:3]
-            strip = Strip.join([before, chosen.apply_style(style), after])
+            before_, chosen, after_ = strip.divide([start, max(start, end), width])[:3]
+            strip = Strip.join([before_, chosen.apply_style(style), after_])
         return strip.apply_offsets(0, index)
 
     @property
@@ -236,13 +287,19 @@ class TextView(ScrollView, can_focus=True):
         return True
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The marked text."""
+        """The marked text as it came: without the breaks and the gutter of this width."""
         history = self.history
-        lines = [history[index] for index in range(len(history))]
-        text = "\n".join((GUTTER if line.kind == "reasoning" else "") + line.text for line in lines)
-        return selection.extract(text), "\n"
+        if not len(history):
+            return None
+        start = history.first if selection.start is None else self._place(selection.start)
+        end = history.end if selection.end is None else self._place(selection.end)
+        return history.slice(start, end), "\n"
+
+    def _place(self, offset: Offset) -> int:
+        """The place in the text of a character on a line."""
+        line = self.history[max(0, min(offset.y, len(self.history) - 1))]
+        return line.start + max(0, min(offset.x - len(gutter(line)), len(line.text)))
 
     def selection_updated(self, selection: Selection | None) -> None:  # noqa: ARG002
         """Marked lines look different."""
-        self._strips.clear()
-        self.refresh()
+        self._redraw_all()

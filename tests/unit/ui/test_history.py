@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from kvtui.ui import history as module
 from kvtui.ui.history import History
-from kvtui.ui.rows import break_lines, wrap
+from kvtui.ui.rows import break_points, wrap
 
 TEXTS = st.text(
     alphabet=st.sampled_from("ab cd  e\nfg,.缓存表é👍\u0301 "), min_size=0, max_size=120
@@ -45,17 +45,20 @@ def test_another_width_gives_the_lines_of_that_width(text: str, first: int, then
     fresh.append(text)
     kept.rewrap(then)
     assert [kept[i] for i in range(len(kept))] == [fresh[i] for i in range(len(fresh))]
+    for line in (kept[i] for i in range(len(kept))):
+        assert kept.kept()[line.start - kept.first :].startswith(line.text)
+        assert kept[kept.line_at(line.start)].start == line.start
     assert kept.text() == fresh.text() == text.strip("\n")
 
 
 def test_only_the_tail_is_wrapped_again(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
 
-    def counted(text: str, width: int) -> tuple[list[str], str]:
+    def counted(text: str, width: int) -> tuple[list[tuple[int, int]], int]:
         seen.append(len(text))
-        return break_lines(text, width)
+        return break_points(text, width)
 
-    monkeypatch.setattr(module, "break_lines", counted)
+    monkeypatch.setattr(module, "break_points", counted)
     history = History(40)
     for _ in range(5_000):
         history.append("word ")
