@@ -64,9 +64,9 @@ class Run:
         """As ``tps_series``, with the tokens so far beside."""
         return self._meter.series(n)
 
-    def itl_histogram(self, bins: int = 40) -> list[tuple[float, float, int]]:
-        """Gaps between chunks: (from, to) in seconds and how many."""
-        return self._meter.histogram(bins)
+    def gaps(self) -> Gaps:
+        """The gaps between chunks so far."""
+        return self._meter.gaps()
 
     def add_gaps(self, total: Gaps) -> None:
         """Count the gaps between its chunks in a total of many requests."""

@@ -43,25 +43,16 @@ class Gaps:
                 return _FLOOR * exp((bucket + 0.5) * _GROWTH)
         return None
 
+    def copy(self) -> Gaps:
+        """The same gaps, apart from what is still counted."""
+        other = Gaps()
+        other.merge(self)
+        other.longest = self.longest
+        return other
+
     def buckets(self) -> list[tuple[float, float, int]]:
         """(from, to, count) in seconds as they are counted, each two percent wide."""
         return [
             (_FLOOR * exp(at * _GROWTH), _FLOOR * exp((at + 1) * _GROWTH), count)
             for at, count in sorted(self._buckets.copy().items())
         ]
-
-    def histogram(self, bins: int) -> list[tuple[float, float, int]]:
-        """(from, to, count) in seconds: ``bins`` equal steps of the logarithm."""
-        buckets = self._buckets.copy()
-        if not buckets or bins < 1:
-            return []
-        low, high = min(buckets), max(buckets) + 1
-        width = max((high - low) / bins, 1e-9)
-        counts = [0] * bins
-        for bucket, count in buckets.items():
-            counts[min(int((bucket - low) / width), bins - 1)] += count
-
-        def edge(place: float) -> float:
-            return _FLOOR * exp((low + place * width) * _GROWTH)
-
-        return [(edge(i), edge(i + 1), count) for i, count in enumerate(counts)]

@@ -197,10 +197,10 @@ class Meter:
             return samples
         return [Sample(s.t, s.tokens * scale, s.tps * scale) for s in samples]
 
-    def histogram(self, bins: int) -> list[tuple[float, float, int]]:
-        """Gaps between chunks: (from, to) in seconds and how many, in equal logarithmic steps."""
+    def gaps(self) -> Gaps:
+        """The gaps between chunks so far."""
         with self._lock:
-            return self._tally.gaps.histogram(bins)
+            return self._tally.gaps.copy()
 
     def add_gaps(self, total: Gaps) -> None:
         """Count the gaps between this request's chunks in a total of many."""

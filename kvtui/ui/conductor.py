@@ -60,6 +60,8 @@ class Conductor:
     _began: int = 0
     _stopping: bool = False
     _measured: float = -inf
+    _shown: RunLike | None = None
+    """The latest run, under way or done."""
     _live: int = 0
     """Tokens that the sequence holds in the cache: prompt and answer."""
     _asked: PromptForm | None = None
@@ -69,6 +71,8 @@ class Conductor:
     _effect: CacheEffect = field(default_factory=CacheEffect)
     figures_s: float = FIGURES_S
     """Seconds between two looks at the figures; a slow link gets fewer."""
+    wants_gaps: bool = False
+    """A chart of the gaps is shown."""
     trouble: str = ""
     """What went wrong in kvtui itself, once; the screen says it and empties it."""
     _notes: list[str] = field(default_factory=list)
@@ -186,9 +190,23 @@ class Conductor:
         except ValueError as error:  # a request that cannot be made: said, never raised
             self._run = None
             return one_line(str(error))
+        self._shown = self._run
         self._index += 1
         self._began = self._index
         return ""
+
+    @property
+    def latest(self) -> RunFigures | None:
+        """The figures of the latest run that is done, of those begun with the last Enter."""
+        return self._results[-1] if self._results else None
+
+    def look_again(self) -> StreamState:
+        """How the latest run stands, with what a chart asks for since the last frame."""
+        run = self._run or self._shown
+        if run is not None:
+            gaps = run.gaps() if self.wants_gaps else None
+            self._stream = replace(self._stream, gaps=gaps)
+        return self._stream
 
     def stop(self) -> bool:
         """Stop the stream and the repeats to come; False where nothing runs."""
@@ -270,6 +288,7 @@ class Conductor:
         self._stream = StreamState(
             snapshot=snapshot,
             series=tuple((sample.tokens, sample.tps) for sample in run.samples(SERIES_POINTS)),
+            gaps=run.gaps() if self.wants_gaps else None,
             max_tokens=asked.max_tokens,
             run=self._index,
             repeats=self._repeats,

@@ -78,6 +78,7 @@ class History:
         self._tail_start = 0
         self._kind = "content"
         self._open = False
+        self._at_break = False
         self._gap_ends = array("Q")
         self._gaps = array("f")
 
@@ -162,7 +163,7 @@ class History:
         self.dropped = 0
         carried, start = "", 0
         last = len(self._paragraphs) - 1
-        following = [paragraph.joined for paragraph in self._paragraphs][1:] + [False]
+        following = [*[paragraph.joined for paragraph in self._paragraphs][1:], False]
         for index, paragraph in enumerate(self._paragraphs):
             text = carried + paragraph.text()
             start = start if carried else paragraph.start
@@ -173,6 +174,7 @@ class History:
             carried = ""
             if index == last and self._open:
                 self._tail, self._tail_start = text[rest:], start + rest
+                self._at_break = bool(spans) and not self._tail
             elif following[index]:
                 carried, start = text[rest:], start + rest
             else:
@@ -188,6 +190,16 @@ class History:
             if kind is None or paragraph.kind == kind:
                 parts += ["" if paragraph.joined or not parts else "\n", paragraph.text()]
         return "".join(parts).strip("\n")
+
+    def answer(self) -> str:
+        """The content since the last note: of the latest run."""
+        parts: list[str] = []
+        for paragraph in reversed(self._paragraphs):
+            if paragraph.kind == "note":
+                break
+            if paragraph.kind == "content":
+                parts += [paragraph.text(), "" if paragraph.joined else "\n"]
+        return "".join(reversed(parts)).strip("\n")
 
     # --- places -----------------------------------------------------------------------------------
 
@@ -250,7 +262,7 @@ class History:
     def _start(self, kind: str, *, joined: bool = False) -> None:
         if self._paragraphs and not joined:
             self._end += 1
-        self._kind, self._open = kind, True
+        self._kind, self._open, self._at_break = kind, True, False
         self._tail, self._tail_start = "", self._end
         self._paragraphs.append(_Paragraph(kind, self._end, joined))
 
@@ -262,12 +274,17 @@ class History:
         paragraph.size += len(text)
         self._chars += len(text)
         self._end += len(text)
+        if self._at_break and not self._tail:  # the spaces of a break may come in several pieces
+            rest_text = text.lstrip(" ")
+            self._tail_start += len(text) - len(rest_text)
+            text = rest_text
         text = self._tail + text
         spans, rest = break_points(text, self._room(self._kind))
         start, kind = self._tail_start, self._kind
         self.lines.extend(Line(text[a:b], kind, start + a) for a, b in spans)
         paragraph.lines += len(spans)
         self._tail, self._tail_start = text[rest:], start + rest
+        self._at_break = not self._tail and (bool(spans) or self._at_break)
         if spans and paragraph.size > CHUNK:
             self._split(paragraph)
 

@@ -51,6 +51,11 @@ class Search:
             at = text.rfind(needle, 0, max(0, self.place - first + len(needle) - 1))
             self._go(first + (at if at >= 0 else text.rfind(needle)) if needle in text else None)
 
+    def recount(self) -> None:
+        """The text has grown: how many are there now?"""
+        if self.query:
+            self._go(self._find(0) if self.place is None else self.place)
+
     def spans(
         self, before: Line | None, line: Line, after: Line | None
     ) -> list[tuple[int, int, bool]]:

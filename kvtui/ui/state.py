@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from kvtui.bench.curl import Sent
     from kvtui.failure import Evidence, Hint, Verdict
     from kvtui.measure.figures import RunFigures, Snapshot
+    from kvtui.measure.gaps import Gaps
 
 RUNNING_PHASES = frozenset({"connecting", "sending", "prefill", "decode"})
 
@@ -78,6 +79,8 @@ class StreamState:
     snapshot: Snapshot
     series: tuple[tuple[float, float], ...] = ()
     """Tokens so far and the running TPS then, oldest first."""
+    gaps: Gaps | None = None
+    """Between chunks, where a chart asked for them."""
     max_tokens: int | None = None
     run: int = 0
     """Which repeat runs, counted from 1; 0 before the first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from kvtui.config import Endpoint, Settings
 from kvtui.engine.geometry import EngineGeometry
 from kvtui.failure import Evidence, Hint, Verdict
 from kvtui.measure.figures import RunFigures, Snapshot
+from kvtui.measure.gaps import Gaps
 from kvtui.measure.rate import Sample
 from kvtui.stream.request import Request
 from kvtui.ui.conductor import Conductor
@@ -156,7 +158,10 @@ class FakeRun:
         arrived = self._arrived()
         new = self.script.pieces[self.given : arrived]
         self.given = arrived
-        return [Piece(kind, text, t) for t, kind, text in new]
+        before = self.script.pieces[self.given - len(new) - 1][0] if self.given > len(new) else None
+        gaps = [0.0 if before is None else new[0][0] - before] if new else []
+        gaps += [after[0] - now[0] for now, after in itertools.pairwise(new)]
+        return [Piece(kind, text, t, gap) for (t, kind, text), gap in zip(new, gaps, strict=True)]
 
     def snapshot(self) -> Snapshot:
         n, elapsed = self._arrived(), self.elapsed
@@ -202,6 +207,13 @@ class FakeRun:
             Sample(0.0047 * i, i, 190 + 30 * ((i * 7919) % 11) / 11)
             for i in range(2, arrived, step)
         ]
+
+    def gaps(self) -> Gaps:
+        times = [t for t, _, _ in self.script.pieces[: self._arrived()]]
+        gaps = Gaps()
+        for before, after in itertools.pairwise(times):
+            gaps.add(after - before)
+        return gaps
 
     def sent(self) -> Sent:
         endpoint = self.request.endpoint

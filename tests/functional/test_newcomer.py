@@ -16,13 +16,14 @@ from kvtui.commands.group import kvtui
 from kvtui.config import Defaults, Settings
 from kvtui.measure.figures import Snapshot
 from kvtui.ui.draw.errors import errors_rows, with_key
+from kvtui.ui.draw.plot import plot_rows
 from kvtui.ui.draw.stream import phase_bar
 from kvtui.ui.messages import OpeningFailed, ServerSaid
 from kvtui.ui.opening import load_memory, take_theme
+from kvtui.ui.plots import rate_plot
 from kvtui.ui.rows import clip_middle, plain, wrap
 from kvtui.ui.screens.main import LOOKS
 from kvtui.ui.state import ErrorsState, Failure, ServerKV, StreamState
-from kvtui.ui.widgets.chart import draw_chart
 
 
 def on_screen(main: Any) -> str:
@@ -350,12 +351,14 @@ async def test_the_palette_finds_the_editor_by_what_it_edits(word: str) -> None:
 
 def test_the_chart_names_its_axes_and_marks_whole_numbers() -> None:
     for top, width in ((213.7, 72), (1.3, 40), (12_345.6, 120)):
-        lines = draw_chart([(float(x), top - x % 3 / 10) for x in range(2, 257)], width, 11)
+        points = [(float(x), top - x % 3 / 10) for x in range(2, 257)]
+        lines = [plain(line) for line in plot_rows(rate_plot(points), width, 12)]
         assert "tok/s" in lines[0]
-        assert lines[-1].rstrip().endswith("tokens")
-        marks = " ".join([*lines[-1].split()[:-1], *(line.split("┤")[0] for line in lines[1:-2])])
-        assert "." not in marks
-        assert {len(line) for line in lines} == {width}
+        assert lines[-2].rstrip().endswith("tokens")
+        marks = [mark for line in lines[1:-3] for mark in line.split("┤")[0].split()]
+        assert "0" in marks
+        assert not any("." in mark for mark in marks if top > 10)
+        assert max(len(line) for line in lines) <= width
 
 
 COUNTS = tuple(

@@ -588,23 +588,6 @@ async def test_reading_back_stops_the_following_and_f_returns() -> None:
         assert "not following" not in shown(main.stream.prompt)
 
 
-async def test_t_shows_a_chart() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        main = await ready(pilot)
-        await pilot.press("enter")
-        await at(pilot, 1.0)
-        await pilot.press("t")
-        await until(
-            pilot, lambda: main.stream.chart is not None and bool(main.stream.chart._strips)
-        )
-        text = "\n".join(strip.text for strip in main.stream.chart._strips)
-        assert "tok/s" in text
-        assert any("\u2800" < char <= "\u28ff" for char in text)
-        await pilot.press("t")
-        await until(pilot, lambda: main.stream.chart is None)
-
-
 async def test_the_palette_finds_a_command_by_typing() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:

@@ -29,7 +29,7 @@ def drawn(main: Any) -> bool:
     """The chart shows the series of this frame; another frame brings it nearer to that."""
     main.tick()
     chart = main.stream.chart
-    return chart is not None and chart._drawn[:1] == (main.stream.figures.state.series,)
+    return chart is not None and chart.shown is main.stream.figures.state
 
 
 @sizes

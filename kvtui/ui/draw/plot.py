@@ -7,13 +7,15 @@ import math
 from collections.abc import Sequence
 
 from kvtui.ui.draw.plotext_rows import blank_figure, rows_of
-from kvtui.ui.experiments.plots import Plot, Series, last_said
+from kvtui.ui.plots import Plot, Series, last_said
 from kvtui.ui.rows import BLANK, Row, Span, clip, crop, plain, row, width_of
 from kvtui.ui.ticks import tick_label, ticks
 
 ROLES = ("used", "weights", "warn", "good", "accent", "reasoning")
 """Of the series, in order; more of them begin again."""
 _TAGS = {number + 1: role for number, role in enumerate(ROLES)}
+_MARK = len(ROLES) + 1
+_TAGS[_MARK] = "warn"
 SMALLEST = (24, 6)
 
 
@@ -65,10 +67,17 @@ def _picture(plot: Plot, series: Sequence[Series], width: int, height: int) -> l
             signal = figure.signal(xs, ys, marker=plotext.marker("braille", color))
             signal.lines()
             figure.draw(signal)
-        if not plot.steps and len(points) <= width // 4:
+        if plot.dots and not plot.steps and len(points) <= width // 4:
             for at, (x, y) in enumerate(one.points):
                 word = f"●{one.marks[at]}" if one.marks and one.marks[at] else "●"
                 figure.draw(figure.text(x, y, plotext.colorize(word, color)))
+    for at_x, word in plot.at:
+        if at_x <= right:
+            line = plotext.marker("braille", _MARK)
+            signal = figure.signal([at_x, at_x], [0.0, top], marker=line)
+            signal.lines()
+            figure.draw(signal)
+            figure.draw(figure.text(at_x, top, plotext.colorize(word, _MARK)))
     for axis, end, most in (("x", right, width // 10), ("y", top, height // 3)):
         name_room = (len(plot.x) + 6) / width if axis == "x" else 0.0
         marks = [mark for mark in ticks(end, max(2, most)) if mark <= (1 - name_room) * end]

@@ -25,7 +25,8 @@ from kvtui.bench.sample import Sample
 from kvtui.bench.summary import levels_of
 from kvtui.text import one_line
 from kvtui.ui.experiments.lanes import Lane, Lanes
-from kvtui.ui.experiments.plots import Plot, gaps_of, plots_of
+from kvtui.ui.experiments.plots import gaps_of, plots_of
+from kvtui.ui.plots import Plot
 
 if TYPE_CHECKING:
     from kvtui.bench.begin import Begun

@@ -4,45 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from statistics import median
 
 from kvtui.bench.levels import Level
 from kvtui.bench.sample import Sample
 from kvtui.bench.workload import Workload
 from kvtui.measure.gaps import Gaps
-from kvtui.text import milliseconds, rate
+from kvtui.ui.plots import Plot, Point, Series, gaps_plot
 
-Point = tuple[float, float]
 _BUCKETS = 64
-_BARS = 48
 _APART = 1.25
 """Prompts of one length differ by less than this factor: no axis for them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """One line of a plot."""
-
-    label: str
-    points: tuple[Point, ...]
-    marks: tuple[str, ...] = ()
-    """A word at each point, where one is worth it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """One plot; both axes begin at zero."""
-
-    name: str
-    title: str
-    x: str
-    y: str
-    series: tuple[Series, ...]
-    steps: bool = False
-    """A histogram: points are the left edges of its bars, the last one its end."""
-    said: str = ""
-    """One line under it."""
 
 
 def plots_of(
@@ -54,7 +26,7 @@ def plots_of(
         _prompt(workload, levels),
         _load(workload, levels),
         _length(workload, levels),
-        _gaps(gaps),
+        gaps_plot(gaps),
     ]
     return tuple(plot for plot in found if plot is not None)
 
@@ -191,41 +163,3 @@ def _length(workload: Workload, levels: Sequence[Level]) -> Plot | None:
 
     series = _grouped(levels, lambda row: _kind(row.label), lambda row: _kind(row.label), point)
     return Plot("length", "TPS against length of the answer", "answer tokens", "tok/s", series)
-
-
-def _gaps(gaps: Gaps) -> Plot:
-    """How long from chunk to chunk."""
-    title = "ITL: time from chunk to chunk"
-    p50, p99 = gaps.percentile(0.5), gaps.percentile(0.99)
-    if p50 is None or p99 is None:
-        return Plot("itl", title, "ms", "chunks", (), steps=True)
-    top = p99 * 1.3
-    counts = [0.0] * _BARS
-    beyond = 0.0
-    bar = top / _BARS
-    for low, high, number in gaps.buckets():
-        for at in range(int(low / bar), int(high / bar) + 1):  # each bar gets its part of it
-            part = number * (min(high, (at + 1) * bar) - max(low, at * bar)) / (high - low)
-            if at < _BARS:
-                counts[at] += part
-            else:
-                beyond += part
-    edges = [1000 * bar * at for at in range(_BARS + 1)]
-    points = tuple(zip(edges, [*counts, 0.0], strict=True))
-    more = f" · {beyond:,.0f} beyond" if beyond >= 0.5 else ""
-    said = (
-        f"p50 {milliseconds(p50 * 1000)} · p99 {milliseconds(p99 * 1000)} · {gaps.n:,} gaps{more}"
-    )
-    return Plot("itl", title, "ms", "chunks", (Series("", points),), steps=True, said=said)
-
-
-def last_said(plot: Plot) -> str:
-    """What stands under a plot: its own line, else the last point of each line."""
-    if plot.said:
-        return plot.said
-    parts = []
-    for one in plot.series:
-        x, y = one.points[-1]
-        shown = f"{rate(y)} tok/s" if plot.y == "tok/s" else milliseconds(y)
-        parts.append(f"{one.label} {shown} at {x:,.0f}")
-    return " · ".join(parts)

@@ -78,6 +78,10 @@ class MainActions:
         """Esc: the first that applies. Dialogs are screens of their own and close themselves."""
         if self.stream.editor is not None:
             self.stream.editor.submit(run=False)
+        elif self.stream.search is not None:
+            await self.stream.close_search()
+        elif self.stream.answer is not None:
+            await self.stream.close_answer()
         elif self.conductor is not None and (self.conductor.running or self.conductor.waiting):
             self.action_stop()
         elif self.zoomed:
@@ -133,25 +137,6 @@ class MainActions:
             self.memory.recognise(name)
             self.show_memory()
         self.show_endpoint()
-
-    # --- stream ---------------------------------------------------------------------------------
-
-    async def action_chart(self) -> None:
-        """Show or hide the chart."""
-        await self.stream.toggle_chart()
-
-    def action_follow(self) -> None:
-        """Follow the end of the text."""
-        self.stream.text.follow()
-
-    def action_copy_answer(self) -> None:
-        """Copy the answer."""
-        text = self.stream.text.history.text()
-        if not text:
-            self.say("There is no answer to copy yet.")
-            return
-        self.app.copy_to_clipboard(text)
-        self.say(f"Copied {len(text):,} characters.")
 
     # --- memory ---------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ class BodyScreen(ModalScreen[None]):
 
     CSS_PATH = "../dialogs.tcss"
     BINDINGS = [  # noqa: RUF012
-        Binding("escape,o,a,q", "app.pop_screen", "Close", show=False),
+        Binding("escape,o,a,q,F", "app.pop_screen", "Close", show=False),
         Binding("y,Y", "copy", "Copy", show=False),
     ]
 

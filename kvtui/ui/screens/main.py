@@ -28,6 +28,7 @@ from kvtui.ui.screens.layout_actions import LayoutActions
 from kvtui.ui.screens.presenter_actions import PresenterActions
 from kvtui.ui.screens.prompt_actions import PromptActions
 from kvtui.ui.screens.settings_actions import SettingsActions
+from kvtui.ui.screens.stream_actions import StreamActions
 from kvtui.ui.sizes import HEIGHTS, WIDTHS, take_size
 from kvtui.ui.state import MemoryState
 from kvtui.ui.widgets.advice_line import AdviceLine
@@ -61,6 +62,7 @@ class MainScreen(
     BenchActions,
     MainActions,
     EndpointActions,
+    StreamActions,
     LayoutActions,
     FailureActions,
     AdviserActions,

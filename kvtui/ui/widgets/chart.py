@@ -1,121 +1,74 @@
-"""Tokens per second over the request, drawn by plotext at most three times a second."""
+"""The answer as a chart, drawn by plotext at most three times a second."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from threading import Thread
 from time import monotonic
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from rich.text import Text
-from textual.strip import Strip
-from textual.widget import Widget
-
-from kvtui.ui.roles import Palette
 from kvtui.ui.rows import row
-from kvtui.ui.ticks import tick_label, ticks
+from kvtui.ui.widgets.lines import LinesWidget
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kvtui.ui.rows import Row
+    from kvtui.ui.state import StreamState
 
 REDRAW_S = 0.34
-X_NAME, Y_NAME = "tokens", " tok/s "
+ChartKind: TypeAlias = Literal["rate", "gaps"]
+KINDS: tuple[ChartKind, ...] = ("rate", "gaps")
 
 
-class ChartView(Widget):
-    """A line chart from zero. plotext is imported when the first chart is drawn."""
+class ChartView(LinesWidget):
+    """One chart of the latest answer: its rate, or its gaps. plotext is imported in a thread."""
 
-    DEFAULT_CSS = """
-    ChartView { height: 10; }
-    """
-
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, kind: ChartKind, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._series: tuple[tuple[float, float], ...] = ()
-        self._strips: list[Strip] = []
+        self.kind: ChartKind = kind
+        self._state: StreamState | None = None
         self._drawn_at = -math.inf
-        self._drawn: tuple[object, ...] = ()
+        self._imported = False
 
-    def show(self, series: Sequence[tuple[float, float]], *, final: bool) -> None:
-        """Draw the series unless it was drawn a moment ago; the final one always."""
-        self._series = tuple(series)
+    def on_mount(self) -> None:
+        """The first picture waits for plotext, the screen does not."""
+        Thread(target=self._import, name="kvtui-plotext", daemon=True).start()
+
+    def _import(self) -> None:
+        import plotext  # noqa: F401
+
+        self.call_later(self._ready)  # from another thread too
+
+    def _ready(self) -> None:
+        self._imported = True
+        self.redraw()
+
+    def show(self, state: StreamState, *, final: bool) -> None:
+        """Draw the state unless one was drawn a moment ago; the final one always."""
+        if state is self._state:
+            return
         now = monotonic()
         if final or now - self._drawn_at >= REDRAW_S:
             self._drawn_at = now
-            self._redraw()
+            self._state = state
+            self.redraw()
 
-    def on_resize(self) -> None:
-        """Another size, another chart."""
-        self._redraw()
+    @property
+    def shown(self) -> StreamState | None:
+        """What the picture is of; None while there is none."""
+        return self._state if self._imported else None
 
-    def on_show(self) -> None:
-        """What changed while it was hidden was repainted nowhere."""
-        self.refresh()
+    def draw(self, width: int, height: int) -> Sequence[Row]:
+        """The picture."""
+        if not self._imported or self._state is None:
+            return [row(("drawn while it streams", "muted"))]
+        from kvtui.ui.draw.plot import plot_rows
+        from kvtui.ui.plots import gaps_plot, rate_plot
 
-    def notify_style_update(self) -> None:
-        """Another theme, other colours."""
-        super().notify_style_update()
-        self._drawn = ()
-        if self.is_mounted:
-            self._redraw()
+        state = self._state
+        if self.kind == "rate":
+            return plot_rows(rate_plot(state.series), width, height)
+        from kvtui.measure.gaps import Gaps
 
-    def _redraw(self) -> None:
-        width, height = self.size
-        key = (self._series, width, height)
-        if width < 12 or height < 4 or key == self._drawn:
-            return
-        self._drawn = key
-        palette = Palette(self.app.theme_variables, self.background_colors[1])
-        values = [(x, y) for x, y in self._series if math.isfinite(x) and math.isfinite(y)]
-        if len(values) < 2:
-            note = "tokens per second over the answer: drawn while it streams"
-            self._strips = [palette.strip(row((note, "muted")), width)]
-        else:
-            self._strips = [
-                self._strip(line, palette, width) for line in draw_chart(values, width, height)
-            ]
-        self.refresh()
-
-    def _strip(self, line: str, palette: Palette, width: int) -> Strip:
-        marks = "".join(char if "\u2800" <= char <= "\u28ff" else " " for char in line)
-        if marks.strip():
-            first = len(marks) - len(marks.lstrip())
-            last = len(marks.rstrip())
-            parts = row((line[:first], "muted"), (line[first:last], "used"), (line[last:], "muted"))
-        else:
-            parts = row((line, "muted"))
-        return palette.strip(parts, width)
-
-    def render_line(self, y: int) -> Strip:
-        """One row of the chart."""
-        if y < len(self._strips):
-            return self._strips[y]
-        return Strip.blank(self.size.width, self.rich_style)
-
-
-def draw_chart(values: Sequence[tuple[float, float]], width: int, height: int) -> list[str]:
-    """The chart as plain lines: tokens per second over tokens, both axes from zero.
-
-    plotext keeps one global figure, so this is called from the UI thread only. Values must be
-    finite: one NaN would end the process.
-    """
-    import plotext
-
-    plotext.terminal.limit(False, False)
-    figure = plotext.figure
-    figure.clear()
-    figure.theme("default")
-    figure.plot_size(width, height)
-    step = max(1, -(-len(values) // (2 * width)))  # two points a column are all that shows
-    kept = list(values[::step])
-    signal = figure.signal([x for x, _ in kept], [y for _, y in kept], marker="braille")
-    signal.lines()
-    figure.draw(signal)
-    right, top = max(x for x, _ in kept) or 1, max(y for _, y in kept) * 1.1 or 1
-    room = 1 - (len(X_NAME) + 6) / width  # the axis's name takes the place of the last marks
-    for axis, end, most in (("x", right, width // 10), ("y", top, height // 3)):
-        marks = [mark for mark in ticks(end, most, least=1) if axis == "y" or mark <= room * end]
-        figure.ruler(axis).lim(0, end)
-        figure.ruler(axis).ticks(marks, [tick_label(mark, binary=False) for mark in marks])
-    text = Text.from_ansi(figure.build().string().rstrip("\n"))
-    lines = [line.plain for line in text.split("\n")]
-    corner = lines[0].find("┌") + 1
-    lines[0] = f"{lines[0][:corner]}{Y_NAME}{lines[0][corner + len(Y_NAME) :]}"
-    lines[-1] = f"{lines[-1].ljust(width)[: width - len(X_NAME) - 1]}{X_NAME} "
-    return lines
+        return plot_rows(gaps_plot(state.gaps or Gaps()), width, height)

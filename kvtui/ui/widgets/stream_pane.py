@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
 
+from kvtui.ui.tint import Tint, legend, tint_of
+from kvtui.ui.widgets.lines import LinesWidget
 from kvtui.ui.widgets.panes import FiguresView, PromptBar, pane_title
 from kvtui.ui.widgets.text_view import TextView
 
@@ -16,8 +19,24 @@ if TYPE_CHECKING:
     from kvtui.ui.frame import Frame
     from kvtui.ui.rows import Row
     from kvtui.ui.state import EndpointView, PromptForm
-    from kvtui.ui.widgets.chart import ChartView
+    from kvtui.ui.widgets.answer_view import AnswerView
+    from kvtui.ui.widgets.chart import ChartKind, ChartView
     from kvtui.ui.widgets.editor import PromptEditor
+    from kvtui.ui.widgets.search_bar import SearchBar
+
+CHART_ROWS = 11
+LEAST_TEXT = 4
+"""Rows of text that a chart leaves; where it cannot, it takes the text's place."""
+
+
+class TintLegend(LinesWidget):
+    """What the tints mean."""
+
+    tint: Tint | None = None
+
+    def draw(self, width: int, height: int) -> list[Row]:  # noqa: ARG002
+        """The line."""
+        return [legend(self.tint, width)]
 
 
 class StreamPane(Vertical):
@@ -30,6 +49,10 @@ class StreamPane(Vertical):
         self.prompt = PromptBar(id="prompt")
         self.editor: PromptEditor | None = None
         self.chart: ChartView | None = None
+        self.legend = TintLegend(id="legend")
+        self.legend.display = False
+        self.search: SearchBar | None = None
+        self.answer: AnswerView | None = None
         self._chart_refused = False
         self._endpoint: EndpointView | None = None
         self._titled: tuple[str, int] | None = None
@@ -37,6 +60,7 @@ class StreamPane(Vertical):
     def compose(self) -> ComposeResult:
         """Figures, text, prompt."""
         yield self.figures
+        yield self.legend
         yield self.text
         yield self.prompt
 
@@ -48,6 +72,7 @@ class StreamPane(Vertical):
         """The title's fill and the empty state follow the width."""
         self._title()
         self.text.set_placeholder(self._placeholder())
+        self._share_room()
 
     def set_endpoint(self, endpoint: EndpointView) -> None:
         """Show which model answers."""
@@ -62,16 +87,22 @@ class StreamPane(Vertical):
             self._begin(frame)
         if frame.passages:
             self.text.write(frame.passages)
+            if self.search is not None:
+                self.search.text_grew(monotonic())
         self.text.set_streaming(frame.running)
         self.figures.state = frame.stream
+        if self.tinted:
+            self._take_tint(frame.stream.snapshot.itl_p50_ms)
         if self.chart is not None:
-            self.chart.show(frame.stream.series, final=not frame.running)
+            self.chart.show(frame.stream, final=not frame.running)
 
     def _begin(self, frame: Frame) -> None:
+        if self.answer is not None:
+            self.call_next(self.close_answer)
         if frame.began == 1:
             self.text.clear()
             if self.chart is None and self.has_room and not self._chart_refused:
-                self.call_next(self._mount_chart)
+                self.call_next(self.show_chart, "rate")
         else:
             self.text.note(f"── run {frame.began} of {frame.stream.repeats} ──")
 
@@ -123,20 +154,104 @@ class StreamPane(Vertical):
         """The chart fits beside a good many lines of text: it is shown unasked."""
         return self.size.height >= 42
 
-    async def toggle_chart(self) -> None:
-        """Show the rate as a chart between figures and text, or take it away."""
-        if self.chart is None:
-            await self._mount_chart()
-            return
-        chart, self.chart = self.chart, None
-        self._chart_refused = True
-        await chart.remove()
+    async def next_chart(self) -> ChartKind | None:
+        """The rate, then the gaps, then none; returns what is shown now."""
+        from kvtui.ui.widgets.chart import KINDS
 
-    async def _mount_chart(self) -> None:
+        kinds = [None, *KINDS]
+        shown = None if self.chart is None else self.chart.kind
+        following = kinds[(kinds.index(shown) + 1) % len(kinds)]
+        await self.show_chart(following)
+        return following
+
+    async def show_chart(self, kind: ChartKind | None) -> None:
+        """Show this chart between figures and text, or none."""
         from kvtui.ui.widgets.chart import ChartView
 
-        if self.chart is None:
-            self.chart = ChartView(id="chart")
+        if self.chart is not None:
+            chart, self.chart = self.chart, None
+            await chart.remove()
+        self._chart_refused = kind is None
+        if kind is not None:
+            self.chart = ChartView(kind, id="chart")
             await self.mount(self.chart, after=self.figures)
             if self.figures.state is not None:
-                self.chart.show(self.figures.state.series, final=True)
+                self.chart.show(self.figures.state, final=True)
+        self._share_room()
+
+    def _share_room(self) -> None:
+        """The text gives way to the chart where both would be too low to be read."""
+        chart = self.chart
+        room = self.size.height - self.figures.size.height - self.prompt.size.height
+        low = chart is not None and room < CHART_ROWS + LEAST_TEXT
+        if chart is not None:
+            chart.styles.height = "1fr" if low else CHART_ROWS
+        shown = not low and self.answer is None
+        if shown != self.text.display:
+            self.text.display = shown
+            if shown:
+                self.text.focus()
+
+    # --- search, tints, rendered answer -----------------------------------------------------------
+
+    async def open_search(self) -> None:
+        """Ask for words; those typed before are there again."""
+        from kvtui.ui.widgets.search_bar import SearchBar
+
+        if self.search is None:
+            self.search = SearchBar(self.text)
+            await self.mount(self.search, after=self.text)
+        self.search.input.focus()
+
+    async def close_search(self) -> None:
+        """No more marks, and the focus in the text."""
+        if self.search is not None:
+            search, self.search = self.search, None
+            self.text.focus()
+            self.text.find("")
+            await search.remove()
+
+    def find_next(self, direction: int) -> bool:
+        """Go to the next match or the one before; False where nothing is searched for."""
+        if self.search is None or not self.text.search.query:
+            return False
+        self.text.find_next(direction)
+        self.search.show_counts()
+        return True
+
+    @property
+    def tinted(self) -> bool:
+        """Late tokens stand out."""
+        return bool(self.legend.display)
+
+    def toggle_tint(self) -> None:
+        """Let late tokens stand out, or not."""
+        self.legend.display = not self.legend.display
+        state = self.figures.state
+        if not self.tinted:
+            self.text.set_tint(None)
+        elif state is not None:
+            self._take_tint(state.snapshot.itl_p50_ms)
+
+    def _take_tint(self, median_ms: float | None) -> None:
+        tint = tint_of(median_ms, self.text.tint)
+        self.text.set_tint(tint)
+        self.legend.tint = tint
+        self.legend.redraw()
+
+    async def open_answer(self) -> None:
+        """Show the answer as rendered Markdown in the place of the text."""
+        from kvtui.ui.widgets.answer_view import AnswerView
+
+        if self.answer is None:
+            self.answer = AnswerView(self.text.history.answer())
+            self._share_room()
+            await self.mount(self.answer, after=self.text)
+            self.answer.focus()
+
+    async def close_answer(self) -> None:
+        """Bring the text back."""
+        if self.answer is not None:
+            answer, self.answer = self.answer, None
+            await answer.remove()
+            self._share_room()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
+from rich.segment import Segment
 from textual.cache import LRUCache
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -277,8 +278,9 @@ class TextView(ScrollView, can_focus=True):
             text = gutter(line) + line.text
             start, end = (cell_len(text[:at]) if at >= 0 else width for at in span)
             style = self.screen.get_component_rich_style("screen--selection")
-            before_, chosen, after_ = strip.divide([start, max(start, end), width])[:3]
-            strip = Strip.join([before_, chosen.apply_style(style), after_])
+            left, chosen, right = strip.divide([start, max(start, end), width])[:3]
+            marked = Strip(Segment.apply_style(chosen, post_style=style), chosen.cell_length)
+            strip = Strip.join([left, marked, right])
         return strip.apply_offsets(0, index)
 
     @property

@@ -23,12 +23,14 @@ def test_a_read_of_several_chunks_is_as_many_gaps() -> None:
     assert gaps.percentile(0.5) == pytest.approx(0.01, rel=0.02)
 
 
-def test_histogram_holds_every_gap() -> None:
+def test_a_copy_holds_every_gap_and_no_later_one() -> None:
     gaps = Gaps()
     for seconds in (0.001, 0.01, 0.01, 0.1, 0.0):
         gaps.add(seconds)
-    bins = gaps.histogram(7)
-    assert len(bins) == 7
-    assert sum(count for _, _, count in bins) == 5
-    assert all(low < high for low, high, _ in bins)
-    assert Gaps().histogram(7) == []
+    copy = gaps.copy()
+    gaps.add(0.2)
+    assert (copy.n, gaps.n) == (5, 6)
+    assert sum(count for _, _, count in copy.buckets()) == 5
+    assert all(low < high for low, high, _ in copy.buckets())
+    assert copy.longest == pytest.approx(0.1)
+    assert Gaps().copy().buckets() == []

@@ -1,0 +1,44 @@
+"""The finished answer as rendered Markdown. The text is a stranger's: links lead nowhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.containers import VerticalScroll
+from textual.widgets import Markdown, Static
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+LONGEST = 40_000
+"""Characters rendered: more would keep the screen from answering for seconds."""
+
+
+class AnswerView(VerticalScroll, can_focus=True):
+    """Stands in the place of the text until it is closed."""
+
+    DEFAULT_CSS = """
+    AnswerView { height: 1fr; scrollbar-size-vertical: 1; scrollbar-gutter: stable; }
+    AnswerView Markdown { padding: 0; margin: 0; background: transparent; }
+    AnswerView .cut { color: $text-warning; height: auto; }
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(id="answer")
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        """The document, and a word about what was left out."""
+        yield Markdown(self._text[:LONGEST], open_links=False)
+        if len(self._text) > LONGEST:
+            yield Static(
+                f"Only the first {LONGEST:,} of {len(self._text):,} characters are rendered: "
+                "v shows the text, S saves it all.",
+                classes="cut",
+                markup=False,
+            )
+
+    def on_markdown_link_clicked(self, event: Markdown.LinkClicked) -> None:
+        """A link of an answer is not followed."""
+        event.stop()
+        event.prevent_default()

@@ -1,0 +1,86 @@
+"""Where the words to search for are typed, with what was found beside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.containers import Horizontal
+from textual.reactive import var
+from textual.widgets import Input
+
+from kvtui.ui.rows import Row, right, row
+from kvtui.ui.widgets.lines import LinesWidget
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+
+    from kvtui.ui.widgets.text_view import TextView
+
+RECOUNT_S = 1.0
+"""Between two counts while the text grows."""
+
+
+class Found(LinesWidget):
+    """``3 of 11``, and the keys."""
+
+    counts: var[tuple[str, int, int]] = var(("", 0, 0), init=False)
+    """Query, number of the current match, all matches."""
+
+    def watch_counts(self) -> None:
+        """Draw the new counts."""
+        self.redraw()
+
+    def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
+        """The line, right-aligned."""
+        query, number, count = self.counts
+        said = f"{number:,} of {count:,}" if count else ("none" if query else "")
+        keys = "  n N esc" if width >= 24 else ""
+        text = right(said, width - len(keys))
+        return [row((text, "text" if count else "warn"), (keys, "muted"))]
+
+
+class SearchBar(Horizontal):
+    """Searches while one types; Enter goes to the text, Esc leaves (the screen's own key)."""
+
+    DEFAULT_CSS = """
+    SearchBar { height: 1; }
+    SearchBar Input { width: 1fr; background: $panel; }
+    SearchBar Found { width: 26; }
+    """
+
+    def __init__(self, text: TextView) -> None:
+        super().__init__(id="search")
+        self._text = text
+        self.input = Input(placeholder="search the answer", compact=True)
+        self.found = Found()
+        self._counted = 0.0
+
+    def compose(self) -> ComposeResult:
+        """The field and the counts."""
+        yield self.input
+        yield self.found
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show the first match from here on."""
+        event.stop()
+        self._text.find(event.value)
+        self.show_counts()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """The keys n and N work again."""
+        event.stop()
+        self._text.focus()
+
+    def show_counts(self) -> None:
+        """Say which match is shown, of how many."""
+        search = self._text.search
+        self.found.counts = (search.query, search.number, search.count)
+
+    def text_grew(self, now: float) -> None:
+        """Count again, once a second at most; ``now`` in seconds."""
+        if now - self._counted >= RECOUNT_S and self._text.search.query:
+            self._counted = now
+            self._text.search.recount()
+            self.show_counts()
