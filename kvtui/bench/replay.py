@@ -25,6 +25,7 @@ from kvtui.config import Endpoint
 from kvtui.engine.geometry import EngineGeometry
 from kvtui.failure import Evidence
 from kvtui.measure.figures import RunFigures, Snapshot
+from kvtui.measure.gaps import Gaps
 from kvtui.measure.meter import Kept, Piece, Stamps
 from kvtui.measure.rate import Sample
 from kvtui.stream.events import Ended, Event
@@ -119,9 +120,9 @@ class ReplayRun:
         """As ``samples``: (seconds after the first token, running TPS)."""
         return [(sample.t, sample.tps) for sample in self._meter.series(n)]
 
-    def itl_histogram(self, bins: int = 40) -> list[tuple[float, float, int]]:
-        """Gaps between chunks: (from, to) in seconds and how many."""
-        return self._meter.histogram(bins)
+    def gaps(self) -> Gaps:
+        """The gaps between chunks so far."""
+        return self._meter.gaps()
 
     def stamps(self) -> Stamps:
         """When its parts happened."""

@@ -234,7 +234,6 @@ _SHOWN_KEYS = {
     "ctrl+right": "^→",
     "ctrl+up": "^↑",
     "ctrl+down": "^↓",
-    "slash": "/",
 }
 
 

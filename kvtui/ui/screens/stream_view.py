@@ -8,7 +8,7 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from kvtui.text import sanitise
+from kvtui.ui.frame import passages
 from kvtui.ui.state import StreamState
 from kvtui.ui.widgets.panes import FiguresView
 from kvtui.ui.widgets.text_view import TextView
@@ -62,7 +62,7 @@ class StreamScreen(ModalScreen[None]):
         if self._run is None:
             self.query_one("#stream-view").border_title = f"stream {self.lane}: between requests"
             return
-        self.text.write((p.kind, sanitise(p.text), p.replaces) for p in self._run.drain())
+        self.text.write(passages(self._run.drain()))
         snapshot = self._run.snapshot()
         self.text.set_streaming(not self._ended)
         self.figures.state = StreamState(

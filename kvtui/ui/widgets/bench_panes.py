@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kvtui.ui.commands import Command
     from kvtui.ui.experiments.experiment import LiveState
     from kvtui.ui.experiments.lanes import Lane
-    from kvtui.ui.experiments.plots import Plot
+    from kvtui.ui.plots import Plot
 
 REDRAW_S = 0.45
 """Between two drawings of a plot while a run fills it."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kvtui.bench.levels import Level
     from kvtui.bench.results import Results
     from kvtui.ui.experiments.experiment import LiveState
-    from kvtui.ui.experiments.plots import Plot
+    from kvtui.ui.plots import Plot
 
 PANES = ("plot", "streams", "levels", "findings")
 """In the order of their digits."""
