@@ -1,9 +1,14 @@
-"""What an endpoint refused, kept between starts in ``state.toml`` under its URL without secrets."""
+"""What an endpoint refused, kept between starts in ``state.toml`` under its URL without secrets.
+
+Servers are updated: what was refused is kept for a month, and forgotten as soon as the endpoint is
+seen to take it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -11,27 +16,55 @@ from kvtui.config import Endpoint
 from kvtui.state import load_state, save_state
 from kvtui.text import redact
 
+KEPT = timedelta(days=30)
 _MOST_ENDPOINTS = 200
 
 
-def recall(endpoint: Endpoint) -> tuple[str, ...]:
-    """The names of what the endpoint refused (see ``kvtui.stream.quirks.REFUSALS``)."""
-    names = _table().get(_place(endpoint))
-    if not isinstance(names, list):
-        return ()
-    return tuple(name for name in names if isinstance(name, str))
+def recall(endpoint: Endpoint, today: date | None = None) -> tuple[str, ...]:
+    """The names of what the endpoint refused of late (see ``kvtui.stream.quirks.REFUSALS``)."""
+    return tuple(_fresh(_table().get(_place(endpoint)), today or _today()))
 
 
-def remember(endpoint: Endpoint, names: Iterable[str]) -> None:
+def remember(endpoint: Endpoint, names: Iterable[str], today: date | None = None) -> None:
     """Add names to what is known of the endpoint; a file that cannot be written is no failure."""
+    today = today or _today()
+    kept = _fresh(_table().get(_place(endpoint)), today)
+    _write(endpoint, {**kept, **dict.fromkeys(names, today)}, today)
+
+
+def forget(endpoint: Endpoint, names: Iterable[str], today: date | None = None) -> None:
+    """The endpoint was seen to take these."""
+    today = today or _today()
+    kept = _fresh(_table().get(_place(endpoint)), today)
+    taken = set(names)
+    if not taken.isdisjoint(kept):
+        _write(endpoint, {name: day for name, day in kept.items() if name not in taken}, today)
+
+
+def _write(endpoint: Endpoint, kept: dict[str, date], today: date) -> None:
     place = _place(endpoint)
     if not place:
         return
-    merged = list(dict.fromkeys((*recall(endpoint), *names)))
-    table = {key: value for key, value in _table().items() if key != place}
-    kept = dict([*table.items(), (place, merged)][-_MOST_ENDPOINTS:])
+    others = {key: _fresh(value, today) for key, value in _table().items() if key != place}
+    entries = [(key, value) for key, value in (*others.items(), (place, kept)) if value]
     with suppress(OSError):
-        save_state({"quirks": kept})
+        save_state({"quirks": dict(entries[-_MOST_ENDPOINTS:])})
+
+
+def _fresh(entry: Any, today: date) -> dict[str, date]:
+    """The names of an entry and the day each was refused on, those a month old left out."""
+    days = entry.items() if isinstance(entry, dict) else ()
+    return {
+        name: day
+        for name, day in days
+        if isinstance(day, date)
+        and not isinstance(day, datetime)
+        and timedelta(0) <= today - day < KEPT
+    }
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
 
 
 def _table() -> dict[str, Any]:

@@ -10,7 +10,7 @@ import asyncio
 import gc
 import sys
 import threading
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from types import MappingProxyType
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kvtui.bench.options import RunOptions
 from kvtui.bench.prepared import Prepared
-from kvtui.bench.remembered import recall, remember
+from kvtui.bench.remembered import forget, recall, remember
 from kvtui.bench.run import Run
 from kvtui.bench.targets import Target
 from kvtui.config import Endpoint, load_settings, resolve_endpoint
@@ -26,7 +26,7 @@ from kvtui.failure import Evidence, Verdict
 from kvtui.measure.meter import Meter
 from kvtui.stream.gather import secrets_of
 from kvtui.stream.lag import LagWatch
-from kvtui.stream.quirks import Quirks, refused, with_refusals
+from kvtui.stream.quirks import REFUSALS, Quirks, refused, settled, with_refusals
 from kvtui.stream.request import Request, repeat_prefix, with_prefix
 from kvtui.telemetry.places import is_loopback
 
@@ -148,6 +148,10 @@ class Session:
         A benchmark wants to know it before its first request, for ``ignore_eos``.
         """
         return self._submit(self._learn(endpoint))
+
+    def settle(self, endpoint: Endpoint, refused: Iterable[str]) -> None:
+        """A check-up asked with everything: these were refused, all else the endpoint takes."""
+        self._submit(self._settle(endpoint, tuple(refused)))
 
     def close(self) -> None:
         """Stop what runs, end the embedded engine and the thread; blocks for a moment."""
@@ -325,6 +329,15 @@ class Session:
             )
             self._quirks[key] = known
         return known
+
+    async def _settle(self, endpoint: Endpoint, refused: tuple[str, ...]) -> None:
+        key = endpoint.base_url
+        self._quirks[key] = settled(self._quirks.get(key, Quirks()), refused)
+        if self._options.remember:
+            taken = [name for name in REFUSALS if name not in refused]
+            await asyncio.to_thread(forget, endpoint, taken)
+            if refused:
+                await asyncio.to_thread(remember, endpoint, refused)
 
     # --- running ----------------------------------------------------------------------------------
 

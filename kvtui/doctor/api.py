@@ -30,7 +30,7 @@ from kvtui.stream.models import (
     wrong_path,
 )
 from kvtui.stream.proxy import Proxy
-from kvtui.stream.quirks import Quirks, recognise
+from kvtui.stream.quirks import Quirks, recognise, refused
 from kvtui.stream.request import Request
 from kvtui.stream.transport import Flight, current_flight
 from kvtui.text import count, did_you_mean, milliseconds, one_line, rate
@@ -288,7 +288,14 @@ class Api:
             evidence = replace(figures.evidence, models_offered=offered)
             yield failed_step("stream", evidence, _ms(begun), notes=notes)
             return
-        yield Step("stream", "ok", one_line(_told(model, figures), 300), _ms(begun), notes)
+        yield Step(
+            "stream",
+            "ok",
+            one_line(_told(model, figures), 300),
+            _ms(begun),
+            notes,
+            refused=refused(self._quirks, exchange.quirks),
+        )
         yield _usage(figures)
 
 

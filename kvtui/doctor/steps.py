@@ -41,6 +41,8 @@ class Step:
     verdict: Verdict | None = None
     """Set where the step failed."""
     evidence: Evidence | None = None
+    refused: tuple[str, ...] = ()
+    """What the endpoint refused on the way (``kvtui.stream.quirks.REFUSALS``)."""
 
     @property
     def title(self) -> str:

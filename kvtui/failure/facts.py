@@ -205,7 +205,8 @@ def _location(case: Case) -> str | None:
 
 def _redirect_base(case: Case) -> str | None:
     """The base URL with the scheme and host of the redirect's target, where they differ."""
-    location, base = case.evidence.headers.get("location", ""), case.evidence.base_url
+    location = case.evidence.headers.get("location", "").strip()
+    base = case.evidence.base_url
     try:
         target, own = urlsplit(location), urlsplit(base)
     except ValueError:

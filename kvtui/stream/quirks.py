@@ -43,6 +43,18 @@ def refused(before: Quirks, after: Quirks) -> tuple[str, ...]:
     )
 
 
+def settled(quirks: Quirks, refused: Iterable[str]) -> Quirks:
+    """``quirks`` once a request with everything in it showed what is refused, and what is not."""
+    names = set(refused)
+    usual = Quirks()
+    values: dict[str, Any] = {
+        name: value if name in names else getattr(usual, name)
+        for name, (value, _) in REFUSALS.items()
+        if name != "continuous_usage"  # sent only to servers that are known to take it
+    }
+    return replace(quirks, **values)
+
+
 def with_refusals(quirks: Quirks, names: Iterable[str]) -> tuple[Quirks, str]:
     """``quirks`` with what was refused earlier, and the sentence that says so."""
     known = [name for name in REFUSALS if name in set(names)]

@@ -7,7 +7,7 @@ Protocols, so that the first frame imports none of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from threading import Event
 from typing import Any, Protocol
@@ -87,6 +87,7 @@ class SessionLike(Protocol):
     def start(
         self, request: Request, *, run_index: int = 0, unique_prefix: bool = False
     ) -> RunLike: ...
+    def settle(self, endpoint: Endpoint, refused: Iterable[str]) -> None: ...
     def close(self) -> None: ...
 
 

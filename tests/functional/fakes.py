@@ -268,6 +268,7 @@ class FakeSession:
         self.clock = clock
         self.scripts = list(scripts) or [Script()]
         self.started: list[FakeRun] = []
+        self.settled: list[tuple[str, tuple[str, ...]]] = []
         self.closed = False
 
     def warm(self) -> None: ...
@@ -282,6 +283,9 @@ class FakeSession:
         run = FakeRun(script, self.clock, request)
         self.started.append(run)
         return run
+
+    def settle(self, endpoint: Any, refused: Any) -> None:
+        self.settled.append((endpoint.base_url, tuple(refused)))
 
     def close(self) -> None:
         self.closed = True

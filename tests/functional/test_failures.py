@@ -323,6 +323,53 @@ async def test_the_doctor_is_a_checklist_that_fills_in(monkeypatch: pytest.Monke
         await until(pilot, lambda: app.screen is app.main)
 
 
+async def test_the_first_failure_is_in_sight_on_a_small_screen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    long = tuple(f"note {number} of a step that has much to say " * 4 for number in range(9))
+
+    async def examine(case: Any) -> AsyncIterator[Step]:
+        for step in steps("key", "stream"):
+            yield replace(step, notes=long) if step.name == "settings" else step
+
+    monkeypatch.setattr("kvtui.doctor.checkup.examine", examine)
+    app = make_app(prepared=REMOTE)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(pilot)
+        await pilot.press("D")
+        screen = app.screen
+        assert isinstance(screen, DoctorScreen)
+        await until(pilot, lambda: screen.over)
+        await pilot.pause()
+
+        def seen() -> str:
+            strips = screen._compositor.render_strips()
+            return "\n".join(strip.text for strip in strips)
+
+        await until(pilot, lambda: "✗ Key" in seen(), seconds=30)
+        assert "1 It ends with a space" in seen()
+        assert "✓ Settings" not in seen()
+        await pilot.press("home")
+        await until(pilot, lambda: "✓ Settings" in seen(), seconds=30)
+        await pilot.press("end")
+        await until(pilot, lambda: "✓ Token count" in seen(), seconds=30)
+        assert app.fake.session.settled == []  # the stream failed: nothing was learnt
+
+
+async def test_what_the_doctor_was_not_refused_is_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def examine(case: Any) -> AsyncIterator[Step]:
+        for step in steps():
+            yield replace(step, refused=("stream_options",)) if step.name == "stream" else step
+
+    monkeypatch.setattr("kvtui.doctor.checkup.examine", examine)
+    app = make_app(prepared=REMOTE)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(pilot)
+        await pilot.press("D")
+        await until(pilot, lambda: app.screen.over)
+    assert app.fake.session.settled == [(REMOTE.endpoint.base_url, ("stream_options",))]
+
+
 async def test_leaving_the_doctor_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     import asyncio
 

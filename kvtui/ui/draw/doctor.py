@@ -15,8 +15,8 @@ _TIME = 9
 COPY_WIDTH = 100
 
 
-def doctor_rows(steps: Sequence[Step], width: int) -> list[Row]:
-    """One row or more for each step: those done, the one under way, those to come."""
+def doctor_rows(steps: Sequence[Step], width: int, *, coming: bool = True) -> list[Row]:
+    """One row or more for each step: those done, and (``coming``) all others."""
     lines: list[Row] = []
     failed = False
     for step in steps:
@@ -24,6 +24,8 @@ def doctor_rows(steps: Sequence[Step], width: int) -> list[Row]:
         if step.verdict is not None and not failed:
             failed = True
             lines += _advice(step, width)
+    if not coming:
+        return lines
     done = {step.name for step in steps}
     for index, name in enumerate(name for name in TITLES if name not in done):
         glyph, role = ("◉ ", "accent") if not index else ("○ ", "faint")
@@ -32,6 +34,14 @@ def doctor_rows(steps: Sequence[Step], width: int) -> list[Row]:
             row((glyph, role), (TITLES[name], title), (" …" if not index else "", "muted"))
         )
     return lines
+
+
+def failed_row(steps: Sequence[Step], width: int) -> int | None:
+    """The row on which the first failure begins; None where there is none."""
+    for number, step in enumerate(steps):
+        if step.state == "failed":
+            return len(doctor_rows(steps[:number], width, coming=False))
+    return None
 
 
 def _step(step: Step, width: int) -> list[Row]:

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.screen import ModalScreen
 
 from kvtui.text import one_line
-from kvtui.ui.draw.doctor import doctor_rows, doctor_text
+from kvtui.ui.draw.doctor import doctor_rows, doctor_text, failed_row
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ class DoctorScreen(ModalScreen[None]):
         self._endpoint = one_line(endpoint, 120)
         self.steps: list[Step] = []
         self.over = False
+        self._at_failure = False
         self.list = DoctorList(self.steps)
         self.examination = Examination(begin, lambda step: self.post_message(self.Told(step)))
 
@@ -129,6 +130,18 @@ class DoctorScreen(ModalScreen[None]):
             self.query_one("#doctor").border_subtitle = f"{said} · {KEYS}"
         self.list.refresh(layout=True)
         self.list.redraw()
+        self.call_after_refresh(self._follow)
+
+    def _follow(self) -> None:
+        """Bring the first failure to the top, once; until there is one, the step under way."""
+        box = self.query_one("#doctor", VerticalScroll)
+        row = failed_row(self.steps, self.list.size.width)
+        if row is not None and not self._at_failure:
+            self._at_failure = True
+            box.scroll_to(y=row, animate=False, force=True)
+        elif row is None and not self.over:
+            under_way = len(doctor_rows(self.steps, self.list.size.width, coming=False))
+            box.scroll_to(y=max(0, under_way + 1 - box.size.height), animate=False, force=True)
 
     def action_leave(self) -> None:
         """End the check-up and close."""

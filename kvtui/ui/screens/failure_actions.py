@@ -115,12 +115,16 @@ class FailureActions:
 
         options = getattr(self.app, "options", {})
         endpoint = replace(conductor.prepared.endpoint, model=conductor.model or None)
+        session = conductor.session
 
-        def begin() -> AsyncIterator[Step]:
+        async def begin() -> AsyncIterator[Step]:
             from kvtui.bench.options import timeouts_from_flags
             from kvtui.doctor.case import Case
             from kvtui.doctor.checkup import examine
 
-            return examine(Case(endpoint, timeouts_from_flags(options)))
+            async for step in examine(Case(endpoint, timeouts_from_flags(options))):
+                if session is not None and step.name == "stream" and step.state == "ok":
+                    session.settle(endpoint, step.refused)
+                yield step
 
         self.app.push_screen(DoctorScreen(conductor.endpoint.label, begin))

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
 from kvtui.bench.models import model_missing
 from kvtui.bench.options import RunOptions
-from kvtui.bench.remembered import recall, remember
+from kvtui.bench.remembered import KEPT, forget, recall, remember
 from kvtui.bench.session import Session
 from kvtui.config import Endpoint, Settings, config_path
 from kvtui.measure.figures import RunFigures
@@ -446,6 +447,68 @@ def test_a_refusal_is_remembered_for_that_endpoint(
         assert second.start(Request(endpoint, "m", "Hi")).result(20).content == "Hello"
     assert len(server.posts()) == 3
     assert KEY not in state.read_text()
+
+
+def test_a_refusal_is_kept_for_a_month_and_forgotten_when_it_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KVTUI_STATE", str(tmp_path / "state.toml"))
+    box = Endpoint("https://gpu.example/v1", "test")
+    other = Endpoint("https://other.example/v1", "test")
+    first, later = date(2026, 1, 1), date(2026, 1, 20)
+    remember(box, ["stream_options"], first)
+    remember(box, ["max_completion_tokens"], later)
+    remember(other, ["stream_options"], later)
+    both = ("stream_options", "max_completion_tokens")
+    assert recall(box, later) == both
+    assert recall(box, first + KEPT - timedelta(days=1)) == both
+    assert recall(box, first + KEPT) == ("max_completion_tokens",)
+    assert recall(box, first - timedelta(days=1)) == ()  # a clock that went wrong
+    forget(box, ["stream_options"], later)
+    assert recall(box, later) == ("max_completion_tokens",)
+    forget(box, ["max_completion_tokens", "stream_options"], later)
+    assert recall(box, later) == ()
+    assert recall(other, later) == ("stream_options",)
+    remember(other, ["max_completion_tokens"], later + KEPT)
+    assert "gpu.example" not in (tmp_path / "state.toml").read_text()
+
+
+def test_a_state_of_another_form_is_nothing_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KVTUI_STATE", str(tmp_path / "state.toml"))
+    box = Endpoint("https://gpu.example/v1", "test")
+    for entry in (
+        '["stream_options"]',
+        "{ stream_options = 3 }",
+        '"x"',
+        "{ a = 2026-01-01T00:00:00 }",
+    ):
+        (tmp_path / "state.toml").write_text(f'[quirks]\n"https://gpu.example/v1" = {entry}\n')
+        assert recall(box, date(2026, 1, 1)) == ()
+        remember(box, ["stream_options"], date(2026, 1, 1))
+        assert recall(box, date(2026, 1, 1)) == ("stream_options",)
+
+
+def test_what_a_check_up_was_not_refused_is_sent_again(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KVTUI_STATE", str(tmp_path / "state.toml"))
+    server = serve(lambda asked: sse("Hello"))
+    endpoint = Endpoint(f"{server.url}/v1", "test", api_key=KEY, key_from="TEST_KEY")
+    remember(endpoint, ["stream_options", "max_completion_tokens"])
+    options = RunOptions(base_url=endpoint.base_url, model="m", settings=SETTINGS, remember=True)
+    with Session(options) as session:
+        session.prepare().result(20)
+        session.start(Request(endpoint, "m", "Hi")).result(20)
+        session.settle(endpoint, ["max_completion_tokens"])
+        session.start(Request(endpoint, "m", "Hi")).result(20)
+    before, after = (asked.body for asked in server.posts())
+    assert "stream_options" not in before
+    assert "stream_options" in after
+    assert "max_completion_tokens" in before
+    assert "max_completion_tokens" in after
+    assert recall(endpoint) == ("max_completion_tokens",)
 
 
 def test_no_secret_of_an_endpoint_is_written(

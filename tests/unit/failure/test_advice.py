@@ -89,6 +89,30 @@ def test_proxy_that_refused(make_answer: Make) -> None:
     assert "unset HTTPS_PROXY" in verdict.fixes[1]
 
 
+@pytest.mark.parametrize(
+    ("status", "headers", "said", "not_said"),
+    [
+        (301, {"location": "https://x.test/v1"}, "redirected (301) to https://x.test/v1", "where"),
+        (302, {}, "redirected (302), and the answer does not say where to", "GET"),
+        (304, {}, "304 (not modified), which is no answer to a POST", "redirect"),
+        (304, {"location": "/x"}, "304 (not modified)", "redirect"),
+        (300, {}, "300 (several choices)", "redirect"),
+        (305, {"location": "http://p.test"}, "305, which once told clients to go", "redirected"),
+        (306, {}, "306, which once told", "redirected"),
+        (310, {}, "answered 310, which is no answer of an API", "redirect"),
+    ],
+)
+def test_only_a_redirect_is_called_one(
+    status: int, headers: dict[str, str], said: str, not_said: str, make_answer: Make
+) -> None:
+    verdict = classify(make_answer(status=status, headers=headers, body="", streamed=False))
+    assert (verdict.cls, verdict.subcode) == ("parameter", "base_url_redirect")
+    assert said in verdict.message
+    assert not_said not in verdict.message
+    assert verdict.fixes
+    assert status in (301, 302) or not any("redirect" in fix for fix in verdict.fixes)
+
+
 def test_wrong_base_url_with_one_that_answers(make_answer: Make) -> None:
     verdict = classify(
         make_answer(
