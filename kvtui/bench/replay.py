@@ -7,7 +7,7 @@ record or a multiple of it. Nothing is sent anywhere.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -327,6 +327,9 @@ class ReplaySession:
         self._run = ReplayRun(chosen, self.replay.request(chosen), self.pace)
         self._run.play()
         return self._run
+
+    def settle(self, endpoint: Endpoint, refused: Iterable[str]) -> None:
+        """What a check-up learns is for requests that are sent: none is."""
 
     def toggle(self) -> bool:
         """Hold the replay, or let it go on; whether it stands now."""
