@@ -23,6 +23,7 @@ from kvtui.measure.figures import RunFigures
 from kvtui.measure.meter import Kept, Stamps
 from kvtui.stream.gather import secrets_of
 from kvtui.stream.request import Request, without_prefix
+from kvtui.text import redact
 
 KEEP = 200
 """Single runs that stay in the folder; benchmarks, and what has a tag or a note, always do."""
@@ -140,7 +141,7 @@ def _header(run: FinishedRun, request: Request) -> Mapping[str, Any]:
         "temperature": request.temperature,
         "seed": request.seed,
         "messages": [dict(m) for m in request.messages] if request.messages else None,
-        "base_url": None if request.endpoint.embedded else run.sent.base_url,
+        "base_url": redact(run.sent.base_url, request.endpoint.api_key),
     }
     return {**header, "request": {**header["request"], **asked}}
 

@@ -135,7 +135,7 @@ class Recorder:
         """Write a request that has ended, whatever became of it."""
         line = msgspec.to_builtins(sample)
         if kept is not None:
-            line["tape"] = pack(kept, self._secrets, text=self._text)
+            line["tape"] = pack(kept, self._secrets, text=self._text, headers=sample.cls != "ok")
         self.write("request", line)
 
     def end(self) -> None:

@@ -76,15 +76,18 @@ class TapeError(ValueError):
     """A tape that cannot be read."""
 
 
-def pack(kept: Kept, secrets: Iterable[str] = (), *, text: bool = True) -> dict[str, Any]:
+def pack(
+    kept: Kept, secrets: Iterable[str] = (), *, text: bool = True, headers: bool = True
+) -> dict[str, Any]:
     """The events of a request that has ended, as a tape.
 
     Args:
         kept: What its meter kept.
         secrets: The keys in use: no text has one in it.
         text: Whether to keep what was said, or only how long it was.
+        headers: Whether to keep the response's.
     """
-    packer = _Packer(kept.start, text=text)
+    packer = _Packer(kept.start, text=text, headers=headers)
     for batch in kept.batches:
         packer.batch(batch)
     return packer.tape(kept, Mask(secrets))
@@ -93,9 +96,10 @@ def pack(kept: Kept, secrets: Iterable[str] = (), *, text: bool = True) -> dict[
 class _Packer:
     """The columns, as they grow."""
 
-    def __init__(self, start: float, *, text: bool) -> None:
+    def __init__(self, start: float, *, text: bool, headers: bool) -> None:
         self._start = start
         self._text = text
+        self._headers = headers
         self._ops: list[str] = []
         self._us: list[int] = []
         self._pieces: list[str] = []
@@ -132,7 +136,7 @@ class _Packer:
                 ops.append("k")
             else:
                 ops.append("x")
-                self._more.append(_other(event, text=self._text))
+                self._more.append(_other(event, text=self._text, headers=self._headers))
 
     def _delta(self, event: Delta) -> str:
         self._chars += len(event.text)
@@ -205,21 +209,21 @@ def _masked(pieces: list[str], kinds: Sequence[DeltaKind], mask: Mask) -> list[s
     return pieces
 
 
-def _other(event: Event, *, text: bool = True) -> dict[str, Any]:
+def _other(event: Event, *, text: bool = True, headers: bool = True) -> dict[str, Any]:
     table = {"is": _NAMES[type(event)], **_changed(event)}
     table.pop("t", None)
     if isinstance(event, Ended):
-        table["evidence"] = _evidence(event.evidence, text=text)
+        table["evidence"] = _evidence(event.evidence, text=text, headers=headers)
     elif not text and "text" in table:
         table["text"] = _BLANK * len(table["text"])
     return table
 
 
-def _evidence(evidence: Evidence, *, text: bool) -> dict[str, Any]:
+def _evidence(evidence: Evidence, *, text: bool, headers: bool) -> dict[str, Any]:
     table = _changed(evidence)
     table["key"] = _changed(evidence.key)
     table["exceptions"] = [_changed(link) for link in evidence.exceptions]
-    if evidence.status is None or evidence.status < 300:
+    if not headers:
         table.pop("headers", None)
     if not text:
         for name in _NO_TEXT:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -13,10 +14,12 @@ from kvtui.commands.errors import BadInput, prepared_or_refused
 from kvtui.commands.interrupts import Interrupts, interrupts_noted
 from kvtui.commands.options import endpoint_options, request_options
 from kvtui.commands.prompts import read_messages, read_prompt
+from kvtui.commands.run_record import write_run, writer_of
 from kvtui.config import ConfigError, load_settings
 from kvtui.text import one_line, redact, sanitise
 
 if TYPE_CHECKING:
+    from kvtui.bench.history import RunWriter
     from kvtui.bench.prepared import Prepared
     from kvtui.bench.run import Run
     from kvtui.bench.session import Session
@@ -32,6 +35,13 @@ _STOP_S = 3.0
 @endpoint_options
 @request_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Record the runs in this file, for kvtui replay, runs and compare.",
+)
+@click.option("--no-text", is_flag=True, help="Record no answer's text, only its stamps.")
 @click.option("--formula", is_flag=True, help="Each figure's formula with its numbers.")
 def run(as_json: bool, formula: bool, **flags: Any) -> None:
     """Send a request, stream the answer, print what was measured.
@@ -48,10 +58,11 @@ def _run(as_json: bool, formula: bool, flags: dict[str, Any]) -> int:
         settings = load_settings()
     except ConfigError as error:
         raise BadInput(str(error)) from None
+    writer = writer_of(flags)
     messages = read_messages(flags["messages_file"]) if flags.get("messages_file") else None
     prompt = read_prompt(flags, settings.defaults.prompt) if messages is None else ""
     with interrupts_noted() as stop:
-        asked = _Asked(prompt, messages, {**flags, "settings": settings})
+        asked = _Asked(prompt, messages, {**flags, "settings": settings}, writer)
         runs, endpoint, base_url, model = _measured(asked, stop, show=not as_json)
         interrupted = stop.came
         if as_json:
@@ -71,6 +82,7 @@ class _Asked(NamedTuple):
     prompt: str
     messages: tuple[dict[str, Any], ...] | None
     flags: dict[str, Any]
+    writer: RunWriter | None
 
 
 def _measured(
@@ -93,7 +105,7 @@ def _measured(
             runs.append(unsent(prepared.verdict, prepared.evidence))
         else:
             request = _request(prepared, asked)
-            base_url = _repeat(session, request, flags, runs, stop, show=show)
+            base_url = _repeat(session, request, flags, runs, stop, show=show, writer=asked.writer)
     return runs, prepared.endpoint, base_url, prepared.model
 
 
@@ -146,6 +158,7 @@ def _repeat(
     stop: Interrupts,
     *,
     show: bool,
+    writer: RunWriter | None,
 ) -> str:
     """Run it as often as asked, or until stopped, into ``runs``; the base URL in use."""
     repeats = int(flags.get("repeat") or 1)
@@ -156,11 +169,15 @@ def _repeat(
             break
         if repeats > 1:
             _say(f"run {index + 1} of {repeats}")
-        one = session.start(request, index, unique_prefix=vary, keep_pieces=show)
+        one = session.start(
+            request, index, unique_prefix=vary, keep_pieces=show, keep_events=writer is not None
+        )
         _follow(one, stop, show)
         figures = one.result(_STOP_S)
         base_url = one.base_url or base_url
         runs.append(figures)
+        if writer is not None and (trouble := write_run(writer, one, figures, index, repeats)):
+            _say(trouble)
         for note in one.notes:
             _say(note)
         if figures.verdict.is_failure and not figures.verdict.retryable:

@@ -82,9 +82,6 @@ def replayed(run: Run, figures: RunFigures, folder: Path) -> None:
     before, after = run_object(figures), run_object(recording.figures())
     for table in (before, after):
         table.pop("formula")  # rounded numbers in words
-    if before["failure"]:
-        before["failure"]["evidence"].pop("headers")
-        after["failure"]["evidence"].pop("headers")
     for name, value in before.items():  # stamps are kept to the microsecond
         if name.endswith("_tps") and value:
             before[name] = pytest.approx(value, rel=0.002 / before["e2e_ms"] + 0.05)

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from kvtui.bench.replay import Replay
 from tests.signals import hear_interrupts
 from tests.wire.scripted import Asked, error, models, scripted, sse
 from tests.wire.timing import TimingServer, timing_server
@@ -353,3 +354,27 @@ def test_a_signal_after_the_json_changes_nothing(number: signal.Signals, tmp_pat
             said = process.stderr.read()
     assert process.returncode == 0, said
     assert "Traceback" not in said
+
+
+def test_a_recorded_run_is_printed_again_as_it_was(server: TimingServer, tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    env = environment(tmp_path, K="sk-fixture-0123456789abcdefghij")
+    url = f"{server.url}/v1"
+    flags = ("--base-url", url, "--model", "think", "--prompt", "Hi", "--api-key-env", "K")
+    status, live = run_json(*flags, "--repeat", "2", "-o", str(path), env=env)
+    assert status == 0
+    assert env["K"] not in path.read_text()
+
+    again = Replay.read(path).document()
+    assert again["endpoint"] == live["endpoint"]
+    for before, after in zip(live["runs"], again["runs"], strict=True):
+        for name, value in before.items():
+            if name == "formula":
+                continue
+            near = isinstance(value, float)
+            assert after[name] == (pytest.approx(value, rel=1e-3, abs=0.003) if near else value)
+    assert again["median"]["n"] == live["median"]["n"] == 2
+
+    refused = kvtui(*flags, "-o", str(path), env=env)
+    assert refused.returncode == 2
+    assert "is there already" in refused.stderr
