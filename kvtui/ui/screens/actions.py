@@ -145,7 +145,9 @@ class MainActions:
         if self.memory is not None:
             from kvtui.ui.memory import card_choices
 
-            self._pick("Card", card_choices(self.memory), self.memory.card.id, self._take_card)
+            self._pick(
+                "Card", card_choices(self.memory.own_cards), self.memory.card.id, self._take_card
+            )
 
     def _take_card(self, name: str) -> None:
         if self.memory is not None:

@@ -5,40 +5,24 @@ The answer is worked out only when a choice changes; a frame only adds the live 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kvtui.memory import budget, cards, catalogue, kv, precision
-from kvtui.memory import model as models
+from kvtui.memory import budget, cards, catalogue, kv
 from kvtui.memory.errors import PlanError
 from kvtui.memory.model import Model
-from kvtui.text import one_line
-from kvtui.ui.state import BarPart, MemoryState, Rung, VariantRow, is_demo
+from kvtui.ui.memory.answer import describe, with_tokens, without_answer
+from kvtui.ui.memory.lists import PRECISIONS, USERS, WEIGHTS, contexts_of, own_model
+from kvtui.ui.state import MemoryState, is_demo
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kvtui.config import OwnCard
-    from kvtui.engine.geometry import EngineGeometry
     from kvtui.ui.ports import PreparedLike
 
 DEFAULT_CARD = "24GB"
 DEFAULT_MODEL = "Llama-3.1-8B"
 DEFAULT_CONTEXT = 2048
-CONTEXTS = (2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 131_072)
-USERS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-PRECISIONS = ("auto", "fp16", "fp8", "int8", "int4", "nvfp4", "q8_0", "q4_0")
-WEIGHTS: tuple[str | None, ...] = (None, "fp8", "int4")
-TABLE_PRECISIONS = ("fp16", "fp8", "int8", "int4")
-LADDER = (
-    (4_096, "4k"),
-    (8_192, "8k"),
-    (16_384, "16k"),
-    (32_768, "32k"),
-    (65_536, "64k"),
-    (131_072, "128k"),
-)
 
 
 class MemoryView:
@@ -280,25 +264,7 @@ class MemoryView:
         cache_off = self.shows_own and not cached
         if self.shows_own and not (cached and kept):
             live_tokens = 0
-        sequences = self.users
-        used = kv.kv_bytes(question.model, question.k, question.v, [live_tokens]) * sequences
-        parts = tuple(
-            replace(part, size=used)  # what the tokens take, also where there is no room for it
-            if part.role == "used"
-            else (
-                replace(part, size=max(0, self._budget_kv - used)) if part.role == "free" else part
-            )
-            for part in still.parts
-        )
-        free = max(0, self._budget_kv - used)
-        return replace(
-            still,
-            parts=parts,
-            live_tokens=live_tokens * sequences,
-            cache_off=cache_off,
-            used_bytes=used,
-            free_tokens=free // still.bytes_per_token if still.bytes_per_token else None,
-        )
+        return with_tokens(still, question, self._budget_kv, live_tokens, cache_off=cache_off)
 
     def _context(self) -> int:
         if self.context is not None:
@@ -310,12 +276,10 @@ class MemoryView:
         return DEFAULT_CONTEXT
 
     def _answer(self) -> MemoryState:
-        model = self.model
-        engine = "logical" if self.shows_own else "vllm"
         question = budget.Question(
-            model=model,
+            model=self.model,
             card=self.card,
-            engine=engine,
+            engine="logical" if self.shows_own else "vllm",
             k=self.kv_dtype,
             v=self.kv_dtype,
             context=self._context(),
@@ -329,144 +293,9 @@ class MemoryView:
                 self.kv_dtype = "auto"  # a precision of the model shown before
                 return self._answer()
             self._question = None
-            self._still = MemoryState(
-                ready=True,
-                problem=str(error),
-                card=self.card.name,
-                card_bytes=self.card.memory_bytes,
-                model=model.name,
-            )
+            self._still = without_answer(question, str(error))
             return self._still
         self._question = question
         self._budget_kv = told.budget.kv_bytes
-        self._still = self._describe(question, told)
+        self._still = describe(question, told, as_if=self.as_if)
         return self._still
-
-    def _describe(self, question: budget.Question, told: budget.Answer) -> MemoryState:
-        model, part = question.model, told.budget
-        outside = f"1 − {question.utilisation:g}" if question.engine == "vllm" else ""
-        free = max(0, part.kv_bytes)
-        return MemoryState(
-            ready=True,
-            card=self.card.name,
-            card_bytes=self.card.memory_bytes,
-            model=model.name,
-            weights="" if self.shows_own else question.weights_dtype or model.weights_dtype,
-            kv_dtype=told.k.name,
-            engine=f"vLLM {question.utilisation:g}" if question.engine == "vllm" else "",
-            as_if=self.as_if,
-            users=question.concurrency,
-            parts=(
-                BarPart("weights", part.weights_bytes, "weights", "▓"),
-                BarPart("overhead", part.overhead_bytes, "overhead", "▚"),
-                BarPart("KV in use", 0, "used", "█"),
-                BarPart("KV free", free, "free", "░"),
-                BarPart("outside", max(0, part.outside_bytes), "outside", "·", outside),
-            ),
-            fits=told.fits,
-            reserved_tokens=question.context * question.concurrency,
-            free_tokens=None,
-            bytes_per_token=told.bytes_per_token,
-            constant_bytes=told.constant_bytes_per_sequence,
-            max_context=told.max_context,
-            model_context=model.max_context,
-            max_requests=told.max_concurrency,
-            context=question.context,
-            variants=self._variants(question, columns(told.k)),
-            precisions=columns(told.k),
-            ladder=tuple(self._rung(question, size, label) for size, label in LADDER),
-            formula=told.formula,
-            notes=told.notes if question.engine == "vllm" else (),
-        )
-
-    def _rung(self, question: budget.Question, size: int, label: str) -> Rung:
-        told = budget.answer(replace(question, context=size))
-        limit = question.model.max_context
-        return Rung(
-            label,
-            told.fits,
-            over_model=limit is not None and size > limit,
-            sequence_bytes=told.bytes_per_sequence,
-            most=told.max_concurrency,
-        )
-
-    def _variants(
-        self, question: budget.Question, names: tuple[str, ...]
-    ) -> tuple[VariantRow, ...]:
-        rows = []
-        for label, heads, variant in models.head_variants(question.model):
-            sizes = tuple(
-                kv.bytes_per_sequence(variant, name, name, question.context) for name in names
-            )
-            rows.append(VariantRow(label, heads, sizes, heads == question.model.kv_heads))
-        return tuple(rows)
-
-
-def contexts_of(limit: int | None) -> tuple[int, ...]:
-    """The contexts that ``c`` offers: none beyond the model's own limit, and that one too."""
-    if limit is None:
-        return CONTEXTS
-    below = tuple(size for size in CONTEXTS if size < limit)
-    if limit > CONTEXTS[-1]:
-        return below
-    return (*(below or tuple(max(1, limit // part) for part in (8, 4, 2))), limit)
-
-
-def columns(used: precision.Precision) -> tuple[str, ...]:
-    """The table's precisions: the one in force always among them, the largest first, four in all.
-
-    bf16 stands in for fp16, which takes the same; any other for int8, which takes what fp8 takes.
-    """
-    if used.name in TABLE_PRECISIONS:
-        return TABLE_PRECISIONS
-    gone = "fp16" if used.name == "bf16" else "int8"
-    names = [used.name, *(name for name in TABLE_PRECISIONS if name != gone)]
-    return tuple(sorted(names, key=lambda name: -precision.parse(name).bits))
-
-
-def own_model(geometry: EngineGeometry, name: str) -> Model:
-    """The embedded engine's model from the sizes that it states; its cache is f32 or fp16."""
-    return models.custom(
-        layers=geometry.layers,
-        kv_heads=geometry.kv_heads,
-        head_dim=geometry.head_dim,
-        n_heads=geometry.n_heads,
-        params=geometry.n_params,
-        kv_dtype={4: "f32", 2: "fp16", 1: "int8"}[geometry.kv_itemsize],
-        weights_bytes=geometry.weights_bytes,
-        max_context=geometry.context,
-        vocab=geometry.vocab,
-        name=one_line(name, 60),
-        source="the embedded engine",
-    )
-
-
-def own_cards(listed: Mapping[str, OwnCard]) -> list[cards.Card]:
-    """The cards of the user's configuration file."""
-    return [
-        cards.own(one_line(name, 40), card.memory_gib, card.usable_gib, card.bandwidth_gb_per_s)
-        for name, card in listed.items()
-    ]
-
-
-def card_choices(view: MemoryView) -> list[tuple[str, str, str]]:
-    """``(id, name, remark)`` of every card, for a picker."""
-    return [
-        (card.id, card.name, f"{card.memory_bytes / (1 << 30):,.2f} GiB")
-        for card in cards.search("", view.own_cards)
-    ]
-
-
-def model_choices() -> list[tuple[str, str, str]]:
-    """``(id, name, remark)`` of every catalogue model, for a picker."""
-    found = []
-    for item in catalogue.search(""):
-        params = "" if item.params is None else f"{item.params / 1e9:,.1f} B · "
-        token = kv.bytes_per_token(item, "auto", "auto", 1)
-        found.append((item.id, item.name, f"{params}{token:,} B/token"))
-    return found
-
-
-def precision_names() -> tuple[str, ...]:
-    """Every precision a cache can be stored in."""
-    return precision.KV_NAMES
