@@ -162,6 +162,9 @@ def build_theme(data: dict[str, Any], file: str, name: str) -> LoadedTheme:
                 problems.append(f"{file}: {key} = {value!r} is neither true nor false")
         elif key == "variables":
             clean[key] = _variables(value, file, problems)
+    muted = clean.get("variables", {}).get("kv-muted")
+    for same in ("foreground-muted", "text-disabled") if muted else ():
+        clean["variables"].setdefault(same, muted)  # Textual's are too pale to be read on paper
     stated = data.get("name", name)
     if isinstance(stated, str) and stated.strip() and stated.isprintable() and len(stated) <= 60:
         clean["name"] = stated.strip()

@@ -228,7 +228,7 @@ def _extra_figures(state: StreamState) -> list[tuple[str, str]]:
 def spark_row(state: StreamState, width: int) -> Row:
     """The rate over the request, from zero, with min, max and now."""
     if not state.series:
-        return row(("▁" * min(24, width // 2), "faint"), ("  tokens per second", "faint"))
+        return row(("▁" * min(24, width // 2), "faint"), ("  tokens per second", "muted"))
     series = [tps for _, tps in state.series]
     start = next((at for at, tps in enumerate(series) if tps), 0)
     series = series[start:]  # before the second stamp there is no rate, which is not a slow one

@@ -131,7 +131,7 @@ class PickerScreen(ModalScreen[str | None]):
             current: the value in force, marked at first.
             preview: shows the marked choice at once; leaving shows ``current`` again.
         """
-        super().__init__()
+        super().__init__(classes="-preview" if preview else None)
         self._title_text = title
         self._preview = preview
         self._seen = current

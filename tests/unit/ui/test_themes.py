@@ -8,11 +8,22 @@ import pytest
 from textual.color import Color
 from textual.theme import Theme
 
-from kvtui.ui.themes import DEFAULT_THEME, build_theme, load_theme, shipped_names, theme_folder
+from kvtui.ui.roles import ROLE_NAMES, Palette
+from kvtui.ui.themes import (
+    DEFAULT_THEME,
+    build_theme,
+    load_theme,
+    one_notice,
+    shipped_names,
+    theme_folder,
+    user_themes,
+)
 
 NAMES = shipped_names()
-TEXT_VARIABLES = ("kv-muted", "kv-reasoning", "kv-weights", "kv-overhead", "kv-used")
-TEXT_COLORS = ("foreground", "accent", "success", "warning", "error", "primary")
+MARKS = {"faint", "free", "outside"}
+"""Rules, joints and the segments of bars, each told apart by its glyph: no words."""
+STYLED = ("foreground", "foreground-muted", "text-disabled", "error", "border")
+"""Variables that the style sheets give to text, placeholders and the border in use."""
 
 
 def test_there_are_six_and_the_default_comes_first() -> None:
@@ -21,17 +32,28 @@ def test_there_are_six_and_the_default_comes_first() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_shipped_theme_has_no_problem_and_readable_text(name: str) -> None:
+@pytest.mark.parametrize("ground", ["background", "panel"])
+def test_every_role_that_is_text_can_be_read(name: str, ground: str) -> None:
     loaded = load_theme(theme_folder() / f"{name}.toml")
     assert loaded.problems == ()
-    theme = loaded.theme
-    assert theme.name == name
-    ground = Color.parse(str(theme.background))
-    colors = {key: str(getattr(theme, key)) for key in TEXT_COLORS}
-    colors |= {key: theme.variables[key] for key in TEXT_VARIABLES}
-    for key, value in colors.items():
-        assert Color.parse(value).get_contrast_text  # parses
-        assert contrast(Color.parse(value), ground) >= 4.5, (name, key)
+    assert loaded.theme.name == name
+    variables = loaded.theme.to_color_system().generate() | loaded.theme.variables
+    below = Color.parse(variables[ground])
+    palette = Palette(variables, below)
+    ratios = {}
+    for role in ROLE_NAMES - MARKS:
+        style = palette.style(role)
+        assert style.color is not None
+        assert style.bgcolor is not None
+        pair = Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor)
+        ratios[role] = contrast(*pair)
+    for variable in STYLED:
+        ratios[variable] = contrast(below + Color.parse(variables[variable]), below)
+    assert {key: ratio for key, ratio in ratios.items() if ratio < 4.5} == {}
+    if ground == "background":
+        free = palette.style("free").color
+        assert free is not None
+        assert contrast(Color.from_rich_color(free), below) >= 3  # WCAG's for what is no text
 
 
 def contrast(one: Color, other: Color) -> float:
@@ -76,3 +98,35 @@ def test_a_broken_file_gives_the_default_colours(tmp_path: Path, content: str) -
     assert loaded.problems
     assert loaded.theme.name == "broken"
     assert Color.parse(loaded.theme.primary)
+
+
+def test_the_users_themes_are_read_with_every_mistake_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KVTUI_CONFIG", str(tmp_path / "config.toml"))
+    assert user_themes() == ((), ())
+    folder = tmp_path / "themes"
+    folder.mkdir()
+    (folder / "mine.toml").write_text('primary = "#abcdef"\nacent = "red"\n', encoding="utf-8")
+    (folder / "other.toml").write_text('name = "mine"\nprimary = "red"\n', encoding="utf-8")
+    (folder / "evil.toml").write_text('name = "\x1b]0;x\x07"\nprimary = "red"\n', encoding="utf-8")
+    (folder / "large.toml").write_text("#" * 100_000, encoding="utf-8")
+    (folder / "folder.toml").mkdir()
+    (folder / "bytes.toml").write_bytes(b"\xff\xfe\x00")
+    (folder / "kv.toml").write_text(
+        'primary = "red"\n[variables]\nkv-usd = "#fff"\n', encoding="utf-8"
+    )
+    found, problems = user_themes()
+    assert {"mine", "evil", "large", "bytes", "kv"} == {theme.name for theme, _ in found}
+    said = one_notice(problems)
+    assert str(folder) in said.splitlines()[0]
+    for name in ("mine", "other", "evil", "large", "folder", "bytes", "kv"):
+        assert f"{name}.toml" in said
+    assert "did you mean 'accent'" in said
+    assert "did you mean 'kv-used'" in said
+    assert "\x1b" not in said
+
+
+def test_very_many_mistakes_are_counted() -> None:
+    said = one_notice(tuple(f"{n}.toml: wrong" for n in range(100)))
+    assert "and 88 more" in said
