@@ -23,7 +23,7 @@ class Section:
 
 
 def fill(sections: list[Section], width: int, height: int, more: Span) -> list[Row]:
-    """Take sections by rank while they fit, spread spare rows; ``more`` marks that some are left."""
+    """Take sections by rank while they fit, spread spare rows; ``more`` marks what is left."""
     rows = _choose(sections, height)
     lost = any(rows.get(index) is not part.rows for index, part in enumerate(sections))
     if lost:  # the mark needs a place of its own
