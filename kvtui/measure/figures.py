@@ -30,8 +30,9 @@ class Snapshot:
     prefill_ms: float | None = None
     """TTFT so far while prefill runs, TTFT itself afterwards."""
     decode_s: float | None = None
-    prefill_done: float | None = None
-    """Fraction 0..1 where the server reports progress."""
+    prefill_done: int | None = None
+    """Prompt tokens worked out so far, of ``prefill_total``, where the server reports progress."""
+    prefill_total: int | None = None
     running_tps: float | None = None
     running_tps_estimated: bool = False
     """Drawn with a ``~`` in front."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kvtui.text import UNKNOWN, count, milliseconds, rate
+from kvtui.ui.draw.bars import gauge
 from kvtui.ui.draw.digits import HEIGHT, big
 from kvtui.ui.draw.spark import sparkline
 from kvtui.ui.rows import BLANK, Row, Span, beside, between, crop, left, right, row, width_of
@@ -13,6 +14,7 @@ from kvtui.ui.state import StreamState
 WIDE = 70
 """Inner width from which the roomier layout is used."""
 ROOMY_HEIGHT = 9
+LEAST_BAR = 6
 
 _SOURCES = {
     "usage": "usage",
@@ -60,7 +62,7 @@ def phase_bar(state: StreamState, width: int) -> Row:
     roomy = width >= WIDE
     times = (
         _connect_time(snapshot.connect_ms) if roomy else "",
-        _prefill_time(state, roomy),
+        _time(snapshot.prefill_ms, roomy),
         _time(None if snapshot.decode_s is None else snapshot.decode_s * 1000, roomy),
     )
     joint = " ── " if roomy else " ─"
@@ -74,6 +76,8 @@ def phase_bar(state: StreamState, width: int) -> Row:
         spans.append(Span(name, "muted" if index > current else "text"))
         if time:
             spans.append(Span(" " + time, "muted" if index > current else "strong"))
+        if index == 1 and phase == "prefill" and snapshot.prefill_total:
+            break  # its progress takes the place of what is still to come
     end = _end_mark(state, roomy)
     room = width - width_of(tuple(spans)) - 1
     if width_of(end) > room and state.repeats > 1:  # which run it was gives way, no figure does
@@ -82,7 +86,25 @@ def phase_bar(state: StreamState, width: int) -> Row:
         end = _end_mark(replace(state, repeats=1), roomy=False)
     if width_of(end) > room:
         end = tuple(span._replace(text=span.text[:1]) for span in end)  # how it ended: its glyph
+    spans += _progress(state, width - width_of(tuple(spans)) - width_of(end) - (2 if end else 0))
     return between(crop(tuple(spans), width), end, width)
+
+
+def _progress(state: StreamState, room: int) -> Row:
+    """How far the step is: prompt tokens of all, as the server reports them; tokens of the most."""
+    snapshot = state.snapshot
+    if snapshot.phase == "prefill" and snapshot.prefill_total:
+        done, total = snapshot.prefill_done or 0, snapshot.prefill_total
+        figures = f"{right(f'{done:,}', len(f'{total:,}'))} / {total:,}"
+        figures += " tokens" if room >= 40 else ""
+        bar = room - len(figures) - 2
+        if bar >= LEAST_BAR:
+            return (Span(" "), *gauge(done, total, bar), Span(" " + figures, "strong"))
+        return (Span(f" {done / total:4.0%}", "strong"),)
+    if snapshot.phase == "decode" and state.max_tokens and room > LEAST_BAR:
+        bar = min(room - 2, 24)
+        return (Span("  "), *gauge(snapshot.tokens or 0, state.max_tokens, bar))
+    return ()
 
 
 def _reached(state: StreamState) -> int:
@@ -117,14 +139,6 @@ def _connect_time(value: float | None) -> str:
 def _short(value: float) -> str:
     """A duration in at most six cells that does not change its width too often."""
     return right(milliseconds(value).replace(" ", ""), 6)
-
-
-def _prefill_time(state: StreamState, roomy: bool) -> str:
-    snapshot = state.snapshot
-    time = _time(snapshot.prefill_ms, roomy)
-    if snapshot.prefill_done is not None and snapshot.phase == "prefill":
-        return f"{time} {snapshot.prefill_done:4.0%}"
-    return time
 
 
 def _end_mark(state: StreamState, roomy: bool) -> Row:

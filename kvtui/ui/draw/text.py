@@ -35,7 +35,10 @@ def text_row(
     roles = [own] * len(line.text) if tints or matches else []
     for start, end, role in tints:
         if role:
-            roles[start:end] = [role] * (min(end, len(roles)) - start)
+            word = line.text[start:end]
+            start += len(word) - len(word.lstrip())  # the word stands out, not its spaces
+            end = start + len(word.strip())
+            roles[start:end] = [role] * (end - start)
     for start, end, current in matches:
         roles[start:end] = ["match-now" if current else "match"] * (min(end, len(roles)) - start)
     parts: list[tuple[str, str]] = [(gutter(line), "faint")]

@@ -20,6 +20,7 @@ class AnswerView(VerticalScroll, can_focus=True):
     DEFAULT_CSS = """
     AnswerView { height: 1fr; scrollbar-size-vertical: 1; scrollbar-gutter: stable; }
     AnswerView Markdown { padding: 0; margin: 0; background: transparent; }
+    AnswerView MarkdownH1 { content-align: left middle; margin: 0 0 1 0; }
     AnswerView .cut { color: $text-warning; height: auto; }
     """
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Horizontal
 from textual.reactive import var
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from kvtui.ui.rows import Row, right, row
 from kvtui.ui.widgets.lines import LinesWidget
@@ -47,6 +47,7 @@ class SearchBar(Horizontal):
     DEFAULT_CSS = """
     SearchBar { height: 1; }
     SearchBar Input { width: 1fr; background: $panel; }
+    SearchBar #search-mark { width: 2; color: $accent; }
     SearchBar Found { width: 26; }
     """
 
@@ -59,6 +60,7 @@ class SearchBar(Horizontal):
 
     def compose(self) -> ComposeResult:
         """The field and the counts."""
+        yield Static("/ ", id="search-mark")
         yield self.input
         yield self.found
 

@@ -222,7 +222,7 @@ def test_prefill_progress() -> None:
     bench.feed(PromptProgress(SEND + 0.1, 200, 0, 50))
     bench.clock.now = SEND + 0.1
     snapshot = bench.meter.snapshot()
-    assert snapshot.prefill_done == 0.25
+    assert (snapshot.prefill_done, snapshot.prefill_total) == (50, 200)
     assert snapshot.prefill_ms == pytest.approx(100)
 
 
