@@ -44,7 +44,7 @@ def test_without_progress_the_steps_stand_as_ever() -> None:
     assert "░" not in line
 
 
-@pytest.mark.parametrize("width", (72, 120))
+@pytest.mark.parametrize("width", [72, 120])
 def test_decode_shows_how_much_of_the_most_there_is(width: int) -> None:
     def cells(tokens: int) -> int:
         state = StreamState(
