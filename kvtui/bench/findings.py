@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from kvtui.bench import quality, ratios, reading
+from kvtui.bench import quality, ratios, reading, search
 from kvtui.bench.finding import Finding
 from kvtui.bench.levels import Level
 from kvtui.bench.sample import Sample
@@ -52,7 +52,10 @@ def findings_of(
     if workload.preset == "precision":
         found += ratios.precision(workload, levels, measured, targets or workload.targets)
     found += _load(levels)
-    found += _goodput(levels) if workload.slo else []
+    if workload.search is not None:
+        found.append(search.found(workload, levels))
+    elif workload.slo:
+        found += _goodput(levels)
     found += _cautions(workload, levels, measured, measured_words=measured_words)
     return found
 

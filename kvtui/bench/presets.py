@@ -9,9 +9,12 @@ from typing import Any
 import msgspec
 
 from kvtui.bench.presets_several import common, compare_endpoints, precision
+from kvtui.bench.search import rates_between, streams_up_to
 from kvtui.bench.texts import ARTICLE, QUESTION, SUMMARISE
-from kvtui.bench.workload import Spec, Stage, Workload, expand
+from kvtui.bench.workload import Goal, Spec, Stage, Workload, WorkloadError, expand
 
+_BATCH = 32
+"""Requests of a batch: three without a miss, or five with one, make a share of 95 % sure."""
 _MARGIN = 48
 """Tokens left for a chat template and a prefix."""
 
@@ -75,8 +78,42 @@ def sweep(given: dict[str, Any], embedded: bool) -> Workload:
     )
     names = [name for name in Spec.__struct_fields__ if given.get(name) is not None]
     spec = msgspec.structs.replace(usual, **{name: given[name] for name in names})
+    if given.get("search"):
+        return _searching(spec, 16 if embedded else 256, given)
     workload = expand(spec, "sweep", QUESTION)
     return msgspec.structs.replace(workload, most_s=given.get("most_s"))
+
+
+def _searching(spec: Spec, most: int, given: dict[str, Any]) -> Workload:
+    """A sweep's stages as batches of every level that a search may look at."""
+    if given.get("rate"):
+        levels = msgspec.structs.replace(spec, rate=rates_between(min(spec.rate), max(spec.rate)))
+    else:
+        most = max(given.get("concurrency") or (most,))
+        levels = msgspec.structs.replace(spec, concurrency=streams_up_to(most))
+    if len(spec.prompt_tokens) > 1 or len(spec.max_tokens) > 1:
+        raise WorkloadError("A search takes one prompt length and one output length.")
+    search = Goal()
+    each = msgspec.structs.replace(levels, repeat=1, requests=given.get("requests"))
+    plain = expand(each, "sweep", QUESTION)
+    stages = [
+        msgspec.structs.replace(
+            stage,
+            series=f"{stage.series}/{batch}",
+            requests=given.get("requests") or max(_BATCH, 4 * stage.concurrency),
+            duration_s=None,
+            warmup=stage.warmup if batch == 0 else 0,
+        )
+        for stage in plain.stages
+        for batch in range(search.batches)
+    ]
+    return msgspec.structs.replace(
+        plain,
+        stages=tuple(stages),
+        search=search,
+        most_s=given.get("most_s"),
+        unfit="" if spec.slo else "A search wants limits to keep: --slo 'ttft_ms<500'.",
+    )
 
 
 def prefill(given: dict[str, Any], _embedded: bool) -> Workload:

@@ -98,3 +98,5 @@ class Progress:
     left_s: float | None
     """None where nothing is known yet."""
     paused: bool
+    searching: bool = False
+    """What comes next hangs on the results: most of the stages are never run."""

@@ -34,6 +34,7 @@ from kvtui.bench.progress import (
 from kvtui.bench.prompts import Words
 from kvtui.bench.run import Run
 from kvtui.bench.sample import Sample
+from kvtui.bench.search import Search
 from kvtui.bench.session import Session
 from kvtui.bench.several import made_ready
 from kvtui.bench.targets import Target
@@ -152,6 +153,7 @@ class Runner:
             elapsed_s=perf_counter() - self._begun,
             left_s=self._pace.left(self._now, self._early),
             paused=self._paused.is_set(),
+            searching=self._workload.search is not None,
         )
 
     # --- the run ----------------------------------------------------------------------------------
@@ -187,6 +189,8 @@ class Runner:
 
     def _order(self) -> Iterator[int]:
         """The stages to run, in their order; a search chooses each by what came before."""
+        if self._workload.search is not None:
+            return Search(self._workload, self._samples).order()
         return iter(range(len(self._workload.stages)))
 
     def _learn(self) -> None:

@@ -14,7 +14,7 @@ from kvtui.bench.learning import Learner
 from kvtui.bench.models import model_missing
 from kvtui.bench.session import Session
 from kvtui.bench.targets import Fidelity, Target
-from kvtui.config import ConfigError
+from kvtui.config import ConfigError, Endpoint
 from kvtui.stream.request import Request
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def made_ready(
     known: list[Target] = []
     named: str | None = None
     for number, target in enumerate(targets):
-        if number == 0 and not target.embedded:  # made ready before there was a request
+        if number == 0 and _same(target, request.endpoint):  # made ready before
             requests.append(request)
             known.append(msgspec.structs.replace(target, model=request.model))
             continue
@@ -70,6 +70,13 @@ def made_ready(
             )
         )
     return requests, _with_logits(named, known, learner, note)
+
+
+def _same(target: Target, endpoint: Endpoint) -> bool:
+    """Whether a target is the endpoint that the run was begun with."""
+    if target.base_url is not None:
+        return target.base_url.strip().rstrip("/") == endpoint.base_url
+    return target.profile is not None and target.profile == endpoint.profile
 
 
 def _with_logits(

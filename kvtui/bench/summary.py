@@ -14,8 +14,8 @@ from kvtui.bench.workload import Stage, Workload
 
 
 def kind_of(stage: Stage) -> Stage:
-    """What stages have in common that are one level: all but which prompts they were."""
-    return msgspec.structs.replace(stage, series="")
+    """What stages have in common that are one level: not their prompts, not their warm-up."""
+    return msgspec.structs.replace(stage, series="", warmup=0)
 
 
 def template_of(workload: Workload, samples: Sequence[Sample]) -> int:

@@ -53,8 +53,12 @@ class TargetError(ValueError):
     """An endpoint that is named wrongly."""
 
 
-def parse_target(text: str, profiles: Collection[str]) -> Target:
+def parse_target(text: str, profiles: Collection[str] | None) -> Target:
     """``PLACE`` or ``MODEL@PLACE``, where the place is a profile, a URL or ``embedded``.
+
+    Args:
+        text: What was typed.
+        profiles: Those that there are; None: any name is taken for one.
 
     Raises:
         TargetError: There is no such place.
@@ -70,7 +74,7 @@ def parse_target(text: str, profiles: Collection[str]) -> Target:
         return Target(name=name, base_url=place, model=model)
     if place == EMBEDDED:
         return Target(name=name, model=model)
-    if place in profiles:
+    if profiles is None or place in profiles:
         return Target(name=name, profile=place, model=model)
     known = [EMBEDDED, *profiles]
     raise TargetError(

@@ -53,12 +53,12 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Which of the workload's targets answers it."""
 
 
-class Search(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A search for the highest level of load that keeps the limits."""
+class Goal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a search for the highest level of load looks for."""
 
     share: float = 0.95
     """Part of the requests that must keep them."""
-    batches: int = 3
+    batches: int = 5
     """Stages of each level, one after the other: as many are run as it takes to decide."""
 
 
@@ -80,7 +80,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Take the stages in turn, one request of each, so that drift touches all alike."""
     targets: tuple[Target, ...] = ()
     """The endpoints in their order, where there are several."""
-    search: Search | None = None
+    search: Goal | None = None
     """Look for the highest level that keeps the limits: most stages are never run."""
     unfit: str = ""
     """Why it cannot be run: what it wants is not there."""

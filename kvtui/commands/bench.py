@@ -99,7 +99,7 @@ def _bench(preset: str | None, shape: str, flags: dict[str, Any]) -> int:
     named = bool(flags["base_url"] or flags["profile"])
     workload = check(work, embedded=not named)
     targets = (work.record and work.record.targets) or workload.targets
-    most = max(flags["concurrency"] or (4,))
+    most = max(stage.concurrency for stage in workload.stages)
     options = replace(usual, max_num_seqs=min(max(4, most), 64))
     if targets and not named:
         options = options.at(targets[0])

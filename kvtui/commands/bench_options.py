@@ -78,6 +78,12 @@ _OPTIONS = (
     click.option("--warmup", type=click.IntRange(0, 10_000), help="Requests before a level [1]."),
     click.option("--slo", metavar="LIMITS", help="For the goodput: 'ttft_ms<500,tpot_ms<50'."),
     click.option(
+        "--search",
+        is_flag=True,
+        help="sweep: find the highest --concurrency, or --rate from the least to the largest, that"
+        " keeps --slo.",
+    ),
+    click.option(
         "--ignore-eos/--no-ignore-eos",
         default=None,
         help="Go on past the model's end [where the server has it].",

@@ -34,7 +34,8 @@ class Teller:
             say(event.text)
         elif isinstance(event, StageStarted):
             progress = self._runner.progress()
-            say(f"level {event.stage + 1} of {progress.stages}: {event.label}")
+            of = "" if progress.searching else f" {event.stage + 1} of {progress.stages}"
+            say(f"level{of}: {event.label}")
             self._told = monotonic()
         elif isinstance(event, StageEnded):
             if event.why:

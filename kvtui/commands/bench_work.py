@@ -87,7 +87,7 @@ def _given(flags: dict[str, Any]) -> dict[str, Any]:
     given = {name: flags.get(name) for name in names}
     given["most_s"] = flags.get("max_time")
     given["targets"] = _targets(flags) or None
-    for name in ("same_prompt", "no_kv_cache"):
+    for name in ("same_prompt", "no_kv_cache", "search"):
         given[name] = flags.get(name) or None
     if flags.get("prompt") is not None or flags.get("prompt_file"):
         given["prompts"] = (read_prompt(flags, None),)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kvtui.bench.targets import Target, parse_target
 from kvtui.bench.workload import Workload, WorkloadError
 
 if TYPE_CHECKING:
@@ -79,6 +80,11 @@ def _fraction(text: str) -> float:
     return value / 100 if percent != text.strip() else value
 
 
+def _endpoints(text: str) -> tuple[Target, ...]:
+    parts = [part for part in text.replace(",", " ").split() if part]
+    return tuple(parse_target(part, None) for part in parts)
+
+
 KNOBS: tuple[Knob, ...] = (
     Knob("concurrency", "streams", "Streams at once, a level each: 1,2,4.", _many(whole=True)),
     Knob("rate", "rate", "Requests a second, a level each, in place of streams: 0.5,1,2.",
@@ -104,6 +110,8 @@ KNOBS: tuple[Knob, ...] = (
          _choice({"unique": False, "same": True})),
     Knob("no_kv_cache", "KV cache", "on, or off: every step works the whole text out anew.",
          _choice({"on": False, "off": True}), embedded_only=True),
+    Knob("targets", "endpoints", "Two or more: profiles, URLs or embedded, [MODEL@]PLACE each.",
+         _endpoints),
 )  # fmt: skip
 BY_NAME = {knob.name: knob for knob in KNOBS}
 NONE = "none"
