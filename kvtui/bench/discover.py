@@ -121,7 +121,7 @@ async def _list(
         raise _NotListedError(evidence) from error
     except ProxySettingError as error:
         raise _NotListedError(
-            _evidence(endpoint, redactor, base_url, None, error, "settings")
+            _evidence(endpoint, redactor, base_url, error.proxy, error, "settings")
         ) from error
     except (OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, OSError, TypeError) as error:
         raise _NotListedError(

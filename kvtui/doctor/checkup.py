@@ -81,7 +81,7 @@ class Checkup:
         try:
             self._proxy = proxy_for(self._base_url)
         except ProxySettingError as error:
-            proxy_error = error
+            self._proxy, proxy_error = error.proxy, error
         except ValueError:
             pass  # the URL's own step says so
         detail = ", ".join(

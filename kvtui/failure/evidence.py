@@ -58,6 +58,8 @@ class Evidence:
     """The proxy in effect (credentials redacted), None for a direct connection."""
     proxy_from: str | None = None
     """The variable it came from, e.g. ``HTTPS_PROXY``."""
+    proxy_unused: str | None = None
+    """The variable that names a proxy which was left out because the host is local."""
     status: int | None = None
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Response headers, lower-case names."""

@@ -87,11 +87,27 @@ def waf(case: Case) -> str | None:
 
 def proxy_before_local(case: Case) -> str | None:
     """A proxy from the environment answered for a host that only this machine can reach."""
-    if not case.evidence.proxy or not case.local or case.error.is_error or case.status is None:
+    if not case.local or case.error.is_error or case.status is None:
         return None
-    if case.status == 403 or 500 <= case.status < 600:
+    if case.status != 403 and not 500 <= case.status < 600:
+        return None
+    if case.evidence.proxy or case.page_worded("forward_proxy") or _nameless(case):
         return "network.proxy_intercepts_local"
     return None
+
+
+_SERVERS = frozenset(("server", "x-powered-by", "via", "cf-ray"))
+
+
+def _nameless(case: Case) -> bool:
+    """What a proxy program answers that takes all connections of this machine (TUN mode).
+
+    None is used here for local hosts, but one is set: a gateway's status from nobody, without a
+    word of an API, is more likely its own than a server's.
+    """
+    if case.evidence.proxy_unused is None or case.status not in (403, 502, 503, 504):
+        return False
+    return _SERVERS.isdisjoint(case.evidence.headers) and not case.page_worded("web_server")
 
 
 def plain_http(case: Case) -> str | None:

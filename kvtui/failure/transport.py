@@ -48,7 +48,7 @@ _KINDS: tuple[tuple[Kind, str, str], ...] = (
     ),
     (
         "proxy_settings",
-        r"",
+        r"ProxySettingError",
         r"socksio|unknown scheme for proxy|proxy url|only http proxies|invalid proxy|python-socks"
         r"|aiohttp[-_]socks|unsupported proxy|proxy scheme|unable to determine proxy",
     ),

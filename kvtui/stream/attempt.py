@@ -11,7 +11,7 @@ from kvtui.failure import Evidence, ExceptionFact
 from kvtui.failure.evidence import Phase
 from kvtui.stream.body import streams
 from kvtui.stream.gather import Redactor, key_facts, urlsplit_or_none
-from kvtui.stream.proxy import Proxy
+from kvtui.stream.proxy import Proxy, proxy_unused
 from kvtui.stream.reader import Reader
 from kvtui.stream.request import Request
 from kvtui.stream.watchdog import Watchdog
@@ -64,6 +64,7 @@ def evidence_of(
     decoder = reader.decoder
     endpoint = request.endpoint
     parts = urlsplit_or_none(base_url)
+    unused = proxy_unused(base_url) if parts is not None and proxy is None else None
     cut = attempt.error is not None and attempt.phase not in ("settings", "done")
     chain = redactor.chain(attempt.error)
     if watch.fired:
@@ -81,6 +82,7 @@ def evidence_of(
         key=key_facts(endpoint),
         proxy=proxy.url if proxy else None,
         proxy_from=proxy.variable if proxy else None,
+        proxy_unused=unused,
         status=attempt.status,
         headers=attempt.headers,
         body=body,

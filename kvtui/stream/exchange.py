@@ -157,7 +157,7 @@ class Exchange:
         try:
             self._proxy = proxy_for(self.base_url)
         except ProxySettingError as error:
-            self._state.error = error
+            self._proxy, self._state.error = error.proxy, error
             return None
         except ValueError as error:  # the URL cannot even be split
             self._state.error = httpx2.InvalidURL(str(error))

@@ -5,15 +5,12 @@ from __future__ import annotations
 import base64
 import ipaddress
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies
-
-
-class ProxySettingError(ValueError):
-    """A proxy variable that cannot be used; the text names what is wrong, without credentials."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +23,47 @@ class Proxy:
     login: tuple[str, str] | None = None
 
 
+class ProxySettingError(ValueError):
+    """A proxy variable that cannot be used; the text names what is wrong, without credentials."""
+
+    def __init__(self, sentence: str, proxy: Proxy) -> None:
+        super().__init__(sentence)
+        self.proxy = proxy
+        """What the variable names, as far as it can be shown."""
+
+
+SYSTEM = "the system's settings"
+"""Where a proxy comes from that no variable names (Windows, macOS)."""
+
+
 def is_local(host: str) -> bool:
     """Whether ``host`` is this machine or a private network: no proxy is asked for those."""
     name = host.strip("[]").rstrip(".").lower()
     if name == "localhost" or name.endswith((".localhost", ".local", ".internal", ".lan")):
         return True
-    try:
-        address = ipaddress.ip_address(name.partition("%")[0])
-    except ValueError:
+    address = _address(name)
+    if address is None:
         return bool(name) and "." not in name
-    return address.is_private or address.is_loopback or address.is_link_local
+    return not address.is_global or address.is_private
+
+
+def proxy_unused(url: str, environ: Mapping[str, str] | None = None) -> str | None:
+    """The variable that names a proxy which is not asked because the URL's host is local."""
+    parts = urlsplit(url)
+    if not is_local(parts.hostname or ""):
+        return None
+    settings, names = _settings(environ)
+    schemes = (scheme for scheme in (parts.scheme.lower(), "all") if settings.get(scheme))
+    return next((names.get(scheme, SYSTEM) for scheme in schemes), None)
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """``host`` as an address, one that wraps an IPv4 address as that; None for a name."""
+    try:
+        address = ipaddress.ip_address(host.strip("[]").partition("%")[0])
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def proxy_for(url: str, environ: Mapping[str, str] | None = None) -> Proxy | None:
@@ -49,76 +77,97 @@ def proxy_for(url: str, environ: Mapping[str, str] | None = None) -> Proxy | Non
     if not host or is_local(host):
         return None
     settings, names = _settings(environ)
-    if _excluded(host, parts.port, settings.get("no", "")):
+    scheme = parts.scheme.lower()
+    port = parts.port or (443 if scheme == "https" else 80)
+    if _excluded(host, port, settings.get("no", "")):
         return None
-    for scheme in (parts.scheme.lower(), "all"):
-        if value := settings.get(scheme):
-            return _parse(value, names.get(scheme, f"{scheme.upper()}_PROXY"))
+    for name in (scheme, "all"):
+        if value := settings.get(name):
+            return _parse(value, names.get(name, SYSTEM))
     return None
 
 
 def _settings(environ: Mapping[str, str] | None) -> tuple[dict[str, str], dict[str, str]]:
-    """The settings by scheme, and the variable each came from (lower case wins, as in curl)."""
+    """The settings by scheme, and the variable each came from.
+
+    As in curl and in Python, a variable in lower case wins, and an empty one switches off the one
+    in capitals.
+    """
     source = os.environ if environ is None else environ
     settings: dict[str, str] = dict(getproxies()) if environ is None else {}
     names: dict[str, str] = {}
     for scheme in ("http", "https", "all", "no"):
         settings.setdefault(scheme, "")
         for name in (f"{scheme}_proxy", f"{scheme.upper()}_PROXY"):
-            if name == "HTTP_PROXY" and "REQUEST_METHOD" in source:
+            if name not in source or (name == "HTTP_PROXY" and "REQUEST_METHOD" in source):
                 continue  # in a CGI script that variable is the client's "Proxy:" header
-            if value := source.get(name, "").strip():
-                settings[scheme] = value
-                names[scheme] = name
-                break
+            settings[scheme] = source[name].strip()
+            names[scheme] = name
+            break
     return settings, names
 
 
-def _excluded(host: str, port: int | None, rules: str) -> bool:
-    for rule in rules.split(","):
-        entry = rule.strip().lower()
-        entry = entry.partition("://")[2] or entry
-        if not entry:
-            continue
+_RULE = re.compile(r"(?:[a-z]+://)?(?P<host>\[[^\]]*\]|[^\[\]]*?)(?::(?P<port>\d{1,5}))?")
+
+
+def _excluded(host: str, port: int, rules: str) -> bool:
+    """Whether ``NO_PROXY`` names the host: as curl, httpx and Go read it together.
+
+    Entries are parted by commas or white space. A name stands for itself and what is below it, with
+    a dot or ``*.`` in front or without; an address for itself in any spelling; a network for all in
+    it; a port narrows an entry.
+    """
+    own = _address(host)
+    for entry in re.split(r"[,\s]+", rules.lower()):
         if entry == "*":
             return True
-        if "/" in entry and _in_network(host, entry):
+        if "/" in entry and "://" not in entry:
+            if _in_network(own, entry):
+                return True
+            continue
+        if own is not None and own == _address(entry):
             return True
-        name, colon, digits = entry.rpartition(":")
-        if colon and digits.isdigit() and ":" not in name:
-            if port is not None and int(digits) != port:
-                continue
-            entry = name
-        entry = entry.strip("[]").removeprefix("*")
-        if host == entry.lstrip(".") or host.endswith("." + entry.lstrip(".")):
+        match = _RULE.fullmatch(entry.rstrip("/"))
+        if match is None or not match["host"] or match["port"] not in (None, str(port)):
+            continue
+        name = match["host"].removeprefix("*").strip(".")
+        if own is not None:
+            if own == _address(name):
+                return True
+        elif name and (host.rstrip(".") == name or host.rstrip(".").endswith(f".{name}")):
             return True
     return False
 
 
-def _in_network(host: str, network: str) -> bool:
+def _in_network(
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address | None, network: str
+) -> bool:
     try:
-        return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)
+        net = ipaddress.ip_network(network.replace("[", "").replace("]", ""), strict=False)
     except ValueError:
         return False
+    return address is not None and address.version == net.version and address in net
 
 
 def _parse(value: str, variable: str) -> Proxy:
     text = value if "://" in value else f"http://{value}"
+    scheme, _, rest = text.partition("://")
+    unusable = Proxy(f"{scheme[:20]}://{rest.rpartition('@')[2].partition('/')[0][:80]}", variable)
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError as error:
-        raise ProxySettingError(f"Invalid proxy URL in {variable}: {error}") from None
-    shown = f"{parts.scheme}://{parts.hostname or ''}" + (f":{port}" if port else "")
-    if parts.scheme in ("socks5", "socks5h"):
-        raise ProxySettingError(
-            f"{variable} names a SOCKS proxy ({shown}): using one needs a package such as socksio"
-            " that is not installed; an HTTP proxy works"
-        )
+        raise ProxySettingError(f"Invalid proxy URL in {variable}: {error}", unusable) from None
+    host = parts.hostname or ""
+    shown = f"{parts.scheme}://{f'[{host}]' if ':' in host else host}" + (
+        f":{port}" if port else ""
+    )
+    if parts.scheme.startswith("socks"):
+        raise ProxySettingError(f"{variable} names a SOCKS proxy ({shown})", Proxy(shown, variable))
     if parts.scheme not in ("http", "https"):
-        raise ProxySettingError(f"Unknown scheme for proxy URL {shown!r} in {variable}")
-    if not parts.hostname:
-        raise ProxySettingError(f"Invalid proxy URL in {variable}: it names no host")
+        raise ProxySettingError(f"Unknown scheme for proxy URL {shown!r} in {variable}", unusable)
+    if not host:
+        raise ProxySettingError(f"Invalid proxy URL in {variable}: it names no host", unusable)
     login = None
     if parts.username is not None:
         login = (unquote(parts.username), unquote(parts.password or ""))

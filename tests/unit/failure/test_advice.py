@@ -113,6 +113,64 @@ def test_only_a_redirect_is_called_one(
     assert status in (301, 302) or not any("redirect" in fix for fix in verdict.fixes)
 
 
+@pytest.mark.parametrize("variable", ["ALL_PROXY", "HTTPS_PROXY"])
+def test_a_socks_proxy_names_the_variable_and_three_ways_out(
+    variable: str, make_answer: Make
+) -> None:
+    verdict = classify(
+        make_answer(
+            phase="settings",
+            url="https://api.example.com/v1/chat/completions",
+            exceptions=(
+                ExceptionFact(
+                    "ProxySettingError",
+                    f"{variable} names a SOCKS proxy (socks5://127.0.0.1:7890)",
+                ),
+            ),
+            proxy="socks5://127.0.0.1:7890",
+            proxy_from=variable,
+        )
+    )
+    assert f"{verdict.cls}.{verdict.subcode}" == "network.proxy_misconfigured"
+    assert verdict.message.startswith(f"{variable} names a SOCKS proxy (socks5://127.0.0.1:7890)")
+    http, unset, no_proxy = verdict.fixes
+    assert "export HTTPS_PROXY=http://127.0.0.1:7890" in http
+    assert ("goes before ALL_PROXY" in http) == (variable == "ALL_PROXY")
+    assert f"unset {variable}" in unset
+    assert "NO_PROXY=localhost,127.0.0.1,::1,api.example.com" in no_proxy
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "body", "unused", "expected"),
+    [
+        (503, {}, "", "HTTP_PROXY", "network.proxy_intercepts_local"),
+        (403, {}, "<html>squid/5.7</html>", None, "network.proxy_intercepts_local"),
+        (503, {}, "<html>nginx</html>", "HTTP_PROXY", "server.unavailable"),
+        (503, {"server": "uvicorn"}, "x", "HTTP_PROXY", "server.unavailable"),
+        (500, {}, "Internal Server Error", "HTTP_PROXY", "server.internal"),
+        (503, {}, '{"error": {"message": "down"}}', "HTTP_PROXY", "server.unavailable"),
+        (503, {}, "", None, "server.unavailable"),
+    ],
+)
+def test_a_proxy_program_that_takes_every_connection(
+    status: int,
+    headers: dict[str, str],
+    body: str,
+    unused: str | None,
+    expected: str,
+    make_answer: Make,
+) -> None:
+    url = "http://192.168.1.5:8000/v1/chat/completions"
+    evidence = make_answer(
+        status=status, headers=headers, body=body, url=url, host="192.168.1.5", proxy_unused=unused
+    )
+    verdict = classify(evidence)
+    assert f"{verdict.cls}.{verdict.subcode}" == expected
+    if unused and expected.startswith("network"):
+        assert "HTTP_PROXY names a proxy, which is not used for such hosts here" in verdict.message
+        assert not any("NO_PROXY" in fix for fix in verdict.fixes)
+
+
 def test_wrong_base_url_with_one_that_answers(make_answer: Make) -> None:
     verdict = classify(
         make_answer(

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
+from contextlib import suppress
+from urllib.parse import urlsplit
 
-from kvtui.stream.proxy import Proxy, ProxySettingError, is_local, proxy_arguments, proxy_for
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kvtui.stream.proxy import (
+    Proxy,
+    ProxySettingError,
+    is_local,
+    proxy_arguments,
+    proxy_for,
+    proxy_unused,
+)
 
 FAR = "https://api.example.test/v1"
 BY_HTTPS = Proxy("http://p:1", "HTTPS_PROXY")
@@ -25,6 +37,12 @@ BY_ALL = Proxy("http://p:1", "ALL_PROXY")
         ("gpu.local", True),
         ("8.8.8.8", False),
         ("api.openai.com", False),
+        ("100.101.2.3", True),  # a VPN's own network
+        ("::ffff:127.0.0.1", True),
+        ("fd12::1", True),
+        ("[::]", True),
+        ("2606:4700::1111", False),
+        ("::ffff:8.8.8.8", False),
         ("", False),
     ],
 )
@@ -50,6 +68,8 @@ def test_local_hosts(host: str, local: bool) -> None:
         (FAR, {"HTTPS_PROXY": "http://p:1", "NO_PROXY": "ample.test"}, BY_HTTPS),
         ("https://8.8.8.8/v1", {"HTTPS_PROXY": "http://p:1", "NO_PROXY": "8.8.0.0/16"}, None),
         ("https://127.0.0.1/v1", {"ALL_PROXY": "socks5://p:1"}, None),
+        ("http://x.test", {"http_proxy": "", "HTTP_PROXY": "http://p:1"}, None),
+        (FAR, {"ALL_PROXY": "socks5://q:1", "HTTPS_PROXY": "http://p:1"}, BY_HTTPS),
         (
             FAR,
             {"HTTPS_PROXY": "http://me:s%3Acret@p:8080/"},
@@ -62,10 +82,66 @@ def test_the_proxy_in_effect(url: str, environ: dict[str, str], expected: Proxy 
 
 
 @pytest.mark.parametrize(
+    ("host", "rules", "left_out"),
+    [
+        ("api.x.test", "x.test", True),
+        ("api.x.test", ".x.test", True),
+        ("x.test", ".x.test", True),  # as curl has it since 7.86
+        ("api.x.test", "*.x.test", True),
+        ("api.x.test", "*x.test", True),
+        ("api.x.test", "API.X.TEST", True),
+        ("api.x.test", "foo x.test", True),  # curl parts them by spaces too
+        ("api.x.test", "foo,, x.test ,", True),
+        ("api.x.test.", "x.test", True),
+        ("api.x.test", "x.test.", True),
+        ("api.x.test", "http://x.test/", True),
+        ("ax.test", "x.test", False),
+        ("x.test", "api.x.test", False),
+        ("api.x.test", "test", True),
+        ("api.x.test", "", False),
+        ("api.x.test", ".", False),
+        ("api.x.test", "*.", False),
+        ("api.x.test", "x.*", False),
+        ("api.x.test", "*", True),
+        ("api.x.test", "x.test:443", True),  # the port that https has
+        ("api.x.test", "x.test:8443", False),
+        ("api.x.test:8443", "x.test:8443", True),
+        ("8.8.8.8", "8.8.8.8", True),
+        ("8.8.8.8", "8.8.8.8:443", True),
+        ("8.8.8.8", "8.8.8.0/24", True),
+        ("8.8.8.8", "8.8.9.0/24", False),
+        ("8.8.8.8", "8.8.8.8/99", False),
+        ("8.8.8.8", ".8", False),
+        ("[2606:4700::1111]", "2606:4700::1111", True),
+        ("[2606:4700::1111]", "[2606:4700::1111]", True),
+        ("[2606:4700::1111]", "[2606:4700::1111]:443", True),
+        ("[2606:4700::1111]", "[2606:4700::1111]:80", False),
+        ("[2606:4700:0::0:1111]", "2606:4700::1111", True),
+        ("[2606:4700::1111]", "2606:4700::/32", True),
+        ("[2606:4700::1111]", "::1", False),
+        ("[2606:4700::1111]", "8.8.8.0/24", False),
+    ],
+)
+def test_what_no_proxy_leaves_out(host: str, rules: str, left_out: bool) -> None:
+    environ = {"HTTPS_PROXY": "http://p:1", "NO_PROXY": rules}
+    assert (proxy_for(f"https://{host}/v1", environ) is None) is left_out
+
+
+@given(host=st.text("ab.:[]1%", min_size=1, max_size=9), rules=st.text("ab.,:*[]/1 %", max_size=30))
+def test_no_rule_raises(host: str, rules: str) -> None:
+    with suppress(ValueError):  # the URL itself may be none
+        urlsplit(f"https://{host}/v1").port  # noqa: B018
+        proxy_for(f"https://{host}/v1", {"HTTPS_PROXY": "http://p:1", "NO_PROXY": rules})
+
+
+@pytest.mark.parametrize(
     ("value", "words"),
     [
-        ("socks5://127.0.0.1:1080", "socksio"),
-        ("socks4://127.0.0.1:1080", "Unknown scheme"),
+        ("socks5://127.0.0.1:1080", "SOCKS proxy"),
+        ("socks5h://me:hidden@127.0.0.1:1080", "SOCKS proxy"),
+        ("socks4a://127.0.0.1:1080", "SOCKS proxy"),
+        ("SOCKS://127.0.0.1:1080", "SOCKS proxy"),
+        ("htp://127.0.0.1:1080", "Unknown scheme"),
         ("http://host:port", "Invalid proxy URL"),
         ("http://", "Invalid proxy URL"),
     ],
@@ -74,6 +150,8 @@ def test_a_proxy_that_cannot_be_used(value: str, words: str) -> None:
     with pytest.raises(ProxySettingError, match=words) as caught:
         proxy_for(FAR, {"ALL_PROXY": value})
     assert "ALL_PROXY" in str(caught.value)
+    assert caught.value.proxy.variable == "ALL_PROXY"
+    assert "hidden" not in f"{caught.value} {caught.value.proxy.url}"
 
 
 def test_credentials_go_into_a_header_and_nowhere_else() -> None:
@@ -82,3 +160,11 @@ def test_credentials_go_into_a_header_and_nowhere_else() -> None:
     assert arguments["proxy"] == "http://p:8080"
     assert arguments["proxy_headers"] == {"Proxy-Authorization": "Basic bWU6c2VjcmV0"}
     assert proxy_arguments(None) == {}
+
+
+def test_the_variable_of_a_proxy_that_is_left_out_for_a_local_host() -> None:
+    environ = {"HTTP_PROXY": "http://p:1", "ALL_PROXY": "socks5://p:1"}
+    assert proxy_unused("http://192.168.1.5:8000/v1", environ) == "HTTP_PROXY"
+    assert proxy_unused("https://192.168.1.5/v1", environ) == "ALL_PROXY"
+    assert proxy_unused("http://localhost/v1", {}) is None
+    assert proxy_unused(FAR, environ) is None
