@@ -2,16 +2,27 @@
 
 Textual's parser reads escape sequences inside a bracketed paste too, and hands those that it does
 not know on as keys, one event for each character: a pasted log would be typed, Esc included.
+
+Some terminals put no brackets around a paste. It is told from typing by its pace: many characters
+in one read, and what follows at its heels. Else a text with a ``q`` in it would leave the app.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from math import inf
+from time import monotonic
 
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
+BURST = 10
+"""Characters in one read that nobody types, not even where a busy machine lets keys wait."""
+BURST_KINDS = 4
+"""So many of them differ: a key that is held down comes in a burst too."""
+HEELS_S = 0.25
+"""What comes within this time of a burst is its continuation."""
 LONGEST = 1 << 15
 """Characters that the editor holds: as many stay fluent, whatever they are."""
 
@@ -25,11 +36,28 @@ class PasteParser(XTermParser):
     _held = ""
     """The end of what came: a part of a bracket may be completed by what comes next."""
     _room = 0
+    _burst_until = -inf
+    _burst_room = 0
 
     def feed(self, data: str) -> Iterable[Message]:
         """Parse what the terminal sent; an empty text is its end."""
-        tamed = self._tame(data) if data else ""
+        tamed = self._tame(self._bracketed(data)) if data else ""
         return super().feed(tamed) if tamed or not data else ()
+
+    def _bracketed(self, data: str) -> str:
+        """A paste that came without brackets, with them; all else as it is."""
+        if self._pasting or self._held or not _is_text(data):
+            return data
+        now = monotonic()
+        burst = len(data) >= BURST and len(set(data)) >= BURST_KINDS
+        if now > self._burst_until:
+            if not burst:
+                return data
+            self._burst_room = LONGEST + 1
+        self._burst_until = now + HEELS_S
+        text = data.replace("\r\n", "\n").replace("\r", "\n")[: self._burst_room]
+        self._burst_room -= len(text)
+        return f"{_START}{text}{_END}" if text else ""
 
     def _tame(self, data: str) -> str:
         out: list[str] = []
@@ -54,6 +82,11 @@ class PasteParser(XTermParser):
             out.append(data[: len(data) - len(rest)])
             self._pasting, self._room, data = True, LONGEST + 1, rest
         return "".join(out)
+
+
+def _is_text(data: str) -> bool:
+    """Nothing in it is a key's sequence or a control key; line ends and tabs are text."""
+    return data.isprintable() or all(each.isprintable() or each in "\r\n\t" for each in data)
 
 
 def _begun(text: str, bracket: str) -> str:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from test_screen import at, ready
 from textual import events
 
+from kvtui.ui import paste
 from kvtui.ui.paste import LONGEST, PasteParser
 from kvtui.ui.widgets.editor import PromptArea
 
@@ -77,9 +78,69 @@ async def test_a_preset_prompt_too_long_to_edit_is_sent_whole() -> None:
         note = str(app.screen.query_one("#field-note").render())
         assert "600,000 characters, sent whole" in note
         area.post_message(events.Paste("more"))
-        await pilot.press("x", "enter")
+        await pilot.press("x", "q", "enter")
         await at(pilot, 0.5)
         assert app.fake.session.started[0].request.prompt == prompt
+
+
+TEXT = "quit, then K or q!\rmore\r\nand\tmore "
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [100.0]
+    monkeypatch.setattr(paste, "monotonic", lambda: now[0])
+    return now
+
+
+def test_a_paste_without_brackets_is_text_to_its_last_letter(clock: list[float]) -> None:
+    parser = PasteParser()
+    found = list(parser.feed(TEXT))
+    for tail in ("q", "\r", "漢"):  # reads cut it anywhere
+        clock[0] += 0.2
+        found += parser.feed(tail)
+    assert [event.text for event in found] == [TEXT.replace("\r\n", "\n").replace("\r", "\n"),
+                                               "q", "\n", "漢"]  # fmt: skip
+    clock[0] += 0.3
+    assert [event.key for event in parser.feed("q")] == ["q"]
+
+
+@pytest.mark.parametrize(
+    "typed", ["q", "hello wor", "k" * 500, "jkjkjkjkjkjkjk", "\x1b[A" * 40, "\x03", "\r",
+              "\x1b[<35;10;12M" * 30], ids=repr,
+)  # fmt: skip
+def test_typing_held_keys_and_sequences_are_keys(clock: list[float], typed: str) -> None:
+    assert not any(isinstance(event, events.Paste) for event in parsed(typed))
+
+
+def test_a_flood_without_brackets_is_cut_like_any_paste(clock: list[float]) -> None:
+    parser = PasteParser()
+    began = time.process_time()
+    found = [event for _ in range(500) for event in parser.feed("word by word " * 300)]
+    assert time.process_time() - began < 3
+    assert all(isinstance(event, events.Paste) for event in found)
+    assert sum(len(event.text) for event in found) == LONGEST + 1
+
+
+async def test_pasted_where_no_field_is_nothing_is_run() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = await ready(pilot)
+        for event in parsed(TEXT):
+            main.stream.text.post_message(event)
+        await pilot.pause()
+        assert app.screen is main
+        assert app.fake.session.started == []
+        assert main.conductor.form.kv_cache
+        assert any("e edits the prompt" in note.message for note in app._notifications)
+        await pilot.press("e")
+        area = app.screen.query_one(PromptArea)
+        area.load_text("")
+        for event in parsed(TEXT):
+            area.post_message(event)
+        await pilot.pause()
+        assert area.text.startswith("quit, then K or q!\nmore\nand")
+        assert len(app._notifications) == 1
 
 
 def test_an_escape_in_a_paste_is_no_key() -> None:

@@ -19,6 +19,7 @@ class PromptActions:
 
         @property
         def app(self) -> Any: ...
+        def say(self, sentence: str, severity: Any = "information") -> None: ...
 
     keeps_prompts = True
     """The configuration lets prompts be remembered."""
@@ -32,6 +33,10 @@ class PromptActions:
 
             self._prompts = PromptHistory(self.app.remembered.get("prompts", list) or ())
         return self._prompts
+
+    def on_paste(self) -> None:
+        """Text pasted where no field is: it is no row of keys."""
+        self.say("Pasted text goes into a field: e edits the prompt, ^o there reads a file.")
 
     def keep_prompt(self) -> None:
         """Remember what has just been sent; without leave to, only until the end."""

@@ -67,6 +67,9 @@ class PromptArea(TextArea):
             event.prevent_default()
             self.screen.query_one(PromptEditor).submit(run=True)
             return
+        if self.read_only and event.is_printable:
+            event.stop()  # a letter is no command here, also where it cannot be typed
+            return
         await super()._on_key(event)
 
 
