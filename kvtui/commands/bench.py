@@ -59,7 +59,7 @@ def bench(
         _list(as_json=shape == "json")
         return
     if opened is not None:
-        sys.exit(_show(opened, shape))
+        sys.exit(_show(opened, shape, flags["plot"]))
     sys.exit(_bench(preset, shape, flags))
 
 
@@ -75,7 +75,7 @@ def _list(*, as_json: bool) -> None:
     click.echo(f"{'FILE.toml':{width}}  Your own: prompts, lengths, levels, repeats, limits.")
 
 
-def _show(path: Path, shape: str) -> int:
+def _show(path: Path, shape: str, plot: str | None) -> int:
     """Print the results of a record."""
     from kvtui.bench.record import RecordError, read_record
 
@@ -83,7 +83,7 @@ def _show(path: Path, shape: str) -> int:
         record = read_record(path)
     except RecordError as error:
         raise BadInput(str(error)) from None
-    return print_record(record, shape)
+    return print_record(record, shape, plot=plot)
 
 
 def _bench(preset: str | None, shape: str, flags: dict[str, Any]) -> int:
@@ -191,7 +191,7 @@ def _measure(
         say(f"the record is not whole: {recorder.path} cannot be written: {recorder.error}")
     if stopped:
         say(f"interrupted; go on with: kvtui bench --resume {recorder.path}")
-    status = print_record(whole, shape, interrupted=stopped)
+    status = print_record(whole, shape, interrupted=stopped, plot=flags["plot"])
     return stop.status if stopped else status
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from kvtui.bench.export import SHAPES
+from kvtui.bench.export import PLOTS, SHAPES
 from kvtui.commands.options import Number, request_options
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -119,6 +119,7 @@ _OPTIONS = (
         type=click.Choice(SHAPES),
         help="Form of the results [text]; csv has a line a request.",
     ),
+    click.option("--plot", type=click.Choice(PLOTS), help="Which plot with --format svg."),
     click.option("--list", "listed", is_flag=True, help="The presets and what each shows."),
 )
 

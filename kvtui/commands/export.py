@@ -6,21 +6,33 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kvtui.commands.errors import BadInput
 from kvtui.commands.output import print_json
 
 if TYPE_CHECKING:
     from kvtui.bench.record import Record
 
 
-def print_record(record: Record, shape: str, *, interrupted: bool = False) -> int:
-    """Print the results of a record; returns the exit status that they amount to."""
+def print_record(
+    record: Record, shape: str, *, interrupted: bool = False, plot: str | None = None
+) -> int:
+    """Print the results of a record; returns the exit status that they amount to.
+
+    Raises:
+        BadInput: The run gives no such plot.
+    """
     from kvtui.bench.export.forms import export_text
+    from kvtui.bench.record import RecordError
     from kvtui.bench.results import document, results_of
 
     results = results_of(record)
     if shape == "json":
         print_json(document(results, interrupted=interrupted))
     else:
-        click.echo(export_text(results, shape).encode("utf-8", "replace"), nl=False)
+        try:
+            text = export_text(results, shape, plot=plot)
+        except RecordError as error:
+            raise BadInput(str(error)) from None
+        click.echo(text.encode("utf-8", "replace"), nl=False)
     measured = [s for s in record.samples if not s.warmup]
     return 1 if any(s.failed for s in measured) or not measured else 0

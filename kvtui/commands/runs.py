@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from kvtui.bench.export import SHAPES
+from kvtui.bench.export import PLOTS, SHAPES
 from kvtui.commands.errors import BadInput
 from kvtui.commands.output import print_json
 from kvtui.text import UNKNOWN, count, milliseconds, one_line, rate
@@ -132,7 +132,8 @@ def _table(entry: Entry) -> dict[str, Any]:
 @click.argument("run", type=RunName())
 @click.option("--json", "as_json", is_flag=True, help="As --format json.")
 @click.option("--format", "shape", type=click.Choice(SHAPES), help="Form of the results [text].")
-def show(run: str, as_json: bool, shape: str | None) -> None:
+@click.option("--plot", type=click.Choice(PLOTS), help="Which plot with --format svg.")
+def show(run: str, as_json: bool, shape: str | None, plot: str | None) -> None:
     """Print what RUN came to, as it did when it ended. Exit status: 1 where a request failed."""
     from kvtui.bench.record import RecordError, read_record
     from kvtui.commands.export import print_record
@@ -151,7 +152,7 @@ def show(run: str, as_json: bool, shape: str | None) -> None:
             marks = " ".join([*(f"#{tag}" for tag in entry.tags), entry.note])
             click.echo(one_line(marks.strip(), 500))
         click.echo()
-    sys.exit(print_record(record, shape))
+    sys.exit(print_record(record, shape, plot=plot))
 
 
 @runs.command()

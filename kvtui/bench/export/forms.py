@@ -10,18 +10,40 @@ from kvtui.bench.export import tables
 from kvtui.bench.results import Results, document
 from kvtui.bench.schema import RecordError
 
-SUFFIXES = {"text": ".txt", "json": ".json", "csv": ".csv", "markdown": ".md", "html": ".html"}
+SUFFIXES = {
+    "text": ".txt",
+    "json": ".json",
+    "csv": ".csv",
+    "markdown": ".md",
+    "html": ".html",
+    "svg": ".svg",
+    "commands": ".sh",
+}
 ABOUT = {
     "text": "a table and the findings, as kvtui bench prints them",
     "json": "everything but the single requests (kvtui.bench/1)",
     "csv": "a line a request, for a spreadsheet",
     "markdown": "a table and the findings, for a page or an issue",
     "html": "a page of its own with plots",
+    "svg": "the plot that tells most",
+    "commands": "the same work with vllm bench serve, guidellm and aiperf",
 }
 
 
-def export_text(results: Results, shape: str, *, interrupted: bool = False) -> str:
-    """The results in one of the forms, with a line end at its end."""
+def export_text(
+    results: Results, shape: str, *, interrupted: bool = False, plot: str | None = None
+) -> str:
+    """The results in one of the forms, with a line end at its end.
+
+    Args:
+        results: What the record amounts to.
+        shape: One of ``SHAPES``.
+        interrupted: The run was stopped just now.
+        plot: Which plot as ``svg``; None: the one that tells most.
+
+    Raises:
+        RecordError: The run gives no such plot.
+    """
     if shape == "json":
         return (
             json.dumps(document(results, interrupted=interrupted), indent=2, allow_nan=False) + "\n"
@@ -32,6 +54,14 @@ def export_text(results: Results, shape: str, *, interrupted: bool = False) -> s
         from kvtui.bench.export.page import html
 
         return html(results) + "\n"
+    if shape == "svg":
+        from kvtui.bench.export.plots import plot_of
+
+        return plot_of(results, plot) + "\n"
+    if shape == "commands":
+        from kvtui.bench.export.commands import commands
+
+        return commands(results)
     lines = (tables.markdown if shape == "markdown" else tables.text)(results)
     return "".join(f"{line}\n" for line in lines)
 

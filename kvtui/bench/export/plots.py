@@ -1,0 +1,106 @@
+"""The plots that a run's figures give, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kvtui.bench.export.svg import Series, plot
+from kvtui.bench.reading import positions, ttfts
+from kvtui.bench.results import Results
+from kvtui.bench.sample import Sample
+from kvtui.bench.schema import RecordError
+from kvtui.bench.summary import kind_of
+
+
+def plots(results: Results) -> dict[str, str]:
+    """The plots that there are points for: name → SVG, the one that tells most first."""
+    found = {name: draw(results) for name, draw in _PLOTS.items()}
+    return {name: svg for name, svg in found.items() if svg}
+
+
+def plot_of(results: Results, name: str | None = None) -> str:
+    """One plot; without a name the one that tells most.
+
+    Raises:
+        RecordError: There are no points for it.
+    """
+    found = plots(results)
+    if name is None and found:
+        return next(iter(found.values()))
+    if name is None or name not in found:
+        have = f"it gives {', '.join(found)}" if found else "it holds too few finished requests"
+        raise RecordError(
+            f"{results.record.path} gives no plot{f' {name!r}' * bool(name)}: {have}."
+        )
+    return found[name]
+
+
+def _measured(results: Results) -> list[Sample]:
+    return [s for s in results.record.samples if s.completed and not s.warmup]
+
+
+def _throughput(results: Results) -> str:
+    """Each level's median latency against its throughput."""
+    if len({(row.concurrency, row.rate) for row in results.levels}) < 2:
+        return ""
+    groups: dict[str, list[tuple[float, float, str]]] = {}
+    for row in results.levels:
+        tps = row.steady_output_tps or row.output_tps
+        if tps and row.e2e_ms:
+            name = f"{row.prompt_tokens_wanted or 'own'} to {row.max_tokens} tokens"
+            load = f"{row.rate:g}/s" if row.rate else f"c={row.concurrency}"
+            groups.setdefault(name, []).append((tps, row.e2e_ms.p50, load))
+    series = [
+        Series(name, [(x, y) for x, y, _ in points], True, [load for *_, load in points])
+        for name, points in groups.items()
+    ]
+    return plot("Latency against throughput", "output tok/s", "E2E p50, ms", series)
+
+
+def _prompt(results: Results) -> str:
+    """Of a run that varies the prompt's length."""
+    workload = results.record.workload
+    if workload.preset != "prefill":
+        return ""
+    samples = _measured(results)
+    series = [Series(kind, ttfts(workload, samples, kind)) for kind in ("cold", "again")]
+    return plot("TTFT against prompt length", "prompt tokens", "ms", series)
+
+
+def _position(results: Results) -> str:
+    """Of a run that kept its reads."""
+    samples = _measured(results)
+    series = [
+        Series(stage.label, positions([s for s in samples if s.stage == number]))
+        for number, stage in enumerate(results.record.workload.stages)
+        if stage.keep_reads
+    ]
+    return plot("Time per token against position", "position", "ms a token", series)
+
+
+def _over_time(title: str, figure: str) -> Callable[[Results], str]:
+    """A figure of each request in the order in which they were sent, a colour a level."""
+
+    def draw(results: Results) -> str:
+        stages = results.record.workload.stages
+        levels: dict[str, list[tuple[float, float]]] = {}
+        ordered = sorted(_measured(results), key=lambda s: (s.started_at, s.start_s))
+        for number, sample in enumerate(ordered, 1):
+            value = getattr(sample, figure)
+            if value is not None:
+                label = kind_of(stages[sample.stage]).label
+                levels.setdefault(label, []).append((float(number), value))
+        series: Sequence[Series] = [Series(name, points) for name, points in levels.items()]
+        return plot(f"{title} of each request", "request", "ms", series)
+
+    return draw
+
+
+_PLOTS: dict[str, Callable[[Results], str]] = {
+    "throughput": _throughput,
+    "prompt": _prompt,
+    "position": _position,
+    "ttft": _over_time("TTFT", "ttft_ms"),
+    "tpot": _over_time("TPOT", "tpot_ms"),
+    "e2e": _over_time("End-to-end time", "e2e_ms"),
+}

@@ -1,0 +1,168 @@
+"""What a record becomes for others: pictures, and the same work for other tools."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from kvtui.bench.export import PLOTS, SHAPES
+from kvtui.bench.export.commands import commands
+from kvtui.bench.export.forms import ABOUT, SUFFIXES, export_text
+from kvtui.bench.export.page import html
+from kvtui.bench.export.plots import plot_of, plots
+from kvtui.bench.prepared import Prepared
+from kvtui.bench.progress import Learned, RequestEnded
+from kvtui.bench.record import RecordError, read_record
+from kvtui.bench.recorder import Recorder, header_of
+from kvtui.bench.results import Results, results_of
+from kvtui.bench.sample import Sample
+from kvtui.bench.workload import Spec, Workload, expand
+from kvtui.config import Endpoint
+from kvtui.stream.request import Request
+
+SVG = "{http://www.w3.org/2000/svg}"
+KEY = "sk-Zx81Qa77Lm"
+BOX = Endpoint("https://gpu.example:8443/api/v1", "test", api_key=KEY, key_from="BOX_KEY")
+
+
+def results(
+    folder: Path, workload: Workload, *, model: str = "org/model-8B", endpoint: Endpoint = BOX
+) -> Results:
+    recorder = Recorder(folder / "r.jsonl")
+    request = Request(endpoint, model, "")
+    recorder.create(header_of(Prepared(endpoint, model), request, workload, "n"))
+    recorder.take(Learned(None, True))
+    for number, stage in enumerate(workload.stages):
+        for index in range(stage.requests or 3):
+            base = 10.0 * (number + 1)
+            recorder.take(
+                RequestEnded(
+                    Sample(
+                        stage=number, index=index, send_s=0.0, first_s=0.1, last_s=1.0, end_s=1.0,
+                        ttft_ms=base + index, tpot_ms=base, e2e_ms=base * 30, decode_tps=100.0,
+                        completion_tokens=20, chunks=20, token_source="usage",
+                    )
+                )
+            )  # fmt: skip
+    recorder.end()
+    recorder.close()
+    return results_of(read_record(recorder.path))
+
+
+SWEEP = expand(
+    Spec(prompt_tokens=(64,), max_tokens=(32,), concurrency=(1, 4), requests=3, warmup=2), "sweep"
+)
+
+
+def test_every_form_is_described_and_gives_something(tmp_path: Path) -> None:
+    assert set(SHAPES) == set(SUFFIXES) == set(ABOUT)
+    found = results(tmp_path, SWEEP)
+    for shape in SHAPES:
+        assert export_text(found, shape).strip()
+
+
+def test_a_plot_is_a_picture_that_stands_alone(tmp_path: Path) -> None:
+    found = results(tmp_path, SWEEP)
+    assert list(plots(found)) == ["throughput", "ttft", "tpot", "e2e"]
+    assert set(plots(found)) <= set(PLOTS)
+    tree = ElementTree.fromstring(plot_of(found, "ttft"))  # our own text
+    assert tree.tag == f"{SVG}svg"
+    assert len(tree.findall(f"{SVG}circle")) == 6
+    texts = [text.text for text in tree.findall(f"{SVG}text")]
+    assert "● 64→32 tokens, c=4" in texts
+    ElementTree.fromstring(export_text(found, "svg"))
+    with pytest.raises(RecordError, match="no plot 'position': it gives throughput, ttft"):
+        plot_of(found, "position")
+
+
+def test_points_stand_where_their_figures_say(tmp_path: Path) -> None:
+    tree = ElementTree.fromstring(plot_of(results(tmp_path, SWEEP), "tpot"))
+    heights = [float(c.attrib["cy"]) for c in tree.findall(f"{SVG}circle")]
+    zero = max(float(line.attrib["y1"]) for line in tree.findall(f"{SVG}line"))
+    assert heights[:3] == [heights[0]] * 3
+    assert (zero - heights[3]) / (zero - heights[0]) == pytest.approx(2.0, rel=0.01)  # 20 to 10 ms
+
+
+def test_names_from_outside_are_text_in_page_and_picture(tmp_path: Path) -> None:
+    workload = expand(Spec(name="<b>", prompts=("Hi",), requests=2), "<script>x")
+    found = results(tmp_path, workload, model="<img src=x onerror=y>\x1b[31m")
+    page = html(found)
+    assert "<script>x" not in page
+    assert "<img" not in page
+    assert "\x1b" not in plot_of(found)
+
+
+def words_of(script: str) -> list[list[str]]:
+    """The commands of a script, each as its words."""
+    joined = script.replace("\\\n", " ")
+    return [shlex.split(line, comments=True) for line in joined.splitlines() if line.strip()]
+
+
+def flags(words: list[str]) -> dict[str, str]:
+    pairs: dict[str, Any] = {}
+    for flag, value in zip(words, [*words[1:], ""], strict=True):
+        if flag.startswith("--"):
+            pairs[flag] = "" if value.startswith("--") else value
+    return pairs
+
+
+def test_the_same_load_and_lengths_are_asked_of_each_tool(tmp_path: Path) -> None:
+    script = commands(results(tmp_path, SWEEP))
+    assert KEY not in script
+    told = [words for words in words_of(script) if words]
+    vllm = [flags(w) for w in told if w[1:2] == ["vllm"]]
+    guidellm = [flags(w) for w in told if w[0] == "guidellm"]
+    aiperf = [flags(w) for w in told if w[0] == "aiperf"]
+    for rows in (vllm, guidellm, aiperf):
+        assert len(rows) == 2
+    assert [f["--max-concurrency"] for f in vllm] == ["1", "4"]
+    assert [f["--concurrency"] for f in aiperf] == ["1", "4"]
+    assert [f["--profile"] for f in guidellm] == [
+        "kind=concurrent,streams=1", "kind=concurrent,streams=4",
+    ]  # fmt: skip
+    assert (vllm[0]["--random-input-len"], vllm[0]["--random-output-len"]) == ("64", "32")
+    assert (aiperf[0]["--isl"], aiperf[0]["--osl"]) == ("64", "32")
+    assert "prompt_tokens=64,output_tokens=32" in guidellm[0]["--data"]
+    assert (vllm[0]["--num-prompts"], aiperf[0]["--request-count"]) == ("3", "3")
+    assert guidellm[0]["--constraint"] == "kind=max_requests,count=3"
+    assert vllm[0]["--base-url"] + vllm[0]["--endpoint"] == f"{BOX.base_url}/chat/completions"
+    assert aiperf[0]["--url"] + aiperf[0]["--endpoint"] == f"{BOX.base_url}/chat/completions"
+    assert "target=https://gpu.example:8443/api," in guidellm[0]["--backend"]
+    assert 'OPENAI_API_KEY="$BOX_KEY"' in script
+    assert 'api_key="$BOX_KEY"' in script
+    assert '--api-key "$BOX_KEY"' in script
+
+
+@pytest.mark.skipif(shutil.which("sh") is None, reason="needs a POSIX shell")
+def test_it_is_a_script_whatever_names_and_prompts_are(tmp_path: Path) -> None:
+    prompts = ("it's $(touch x) `y`\nEND\n", '日本 \\ "q"', "\x1b[31m")
+    workload = expand(Spec(prompts=prompts, rate=(2.5,), arrival="poisson", requests=2), "own")
+    script = commands(results(tmp_path, workload, model="a'; touch x; '$(touch x)"))
+    path = tmp_path / "again.sh"
+    path.write_text(script, encoding="utf-8")
+    assert "\x1b" not in script
+    assert subprocess.run(["sh", "-n", str(path)], capture_output=True).returncode == 0
+    # Run with the tools replaced: nothing but the prompts' file is made, with the prompts as sent.
+    stub = "vllm() { :; }\nguidellm() { :; }\naiperf() { :; }\nkvtui() { :; }\nTOKENIZER=t\n"
+    done = subprocess.run(["sh", "-c", stub + script], cwd=tmp_path, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "x").exists()
+    rows = (tmp_path / "prompts-1.jsonl").read_text(encoding="utf-8").splitlines()
+    assert tuple(json.loads(row)["prompt"] for row in rows) == prompts
+    assert "--request-rate 2.5" in script
+    assert "kind=poisson,rate=2.5" in script
+
+
+def test_the_embedded_engine_is_served_first(tmp_path: Path) -> None:
+    embedded = Endpoint("http://127.0.0.1:5/v1", "embedded", embedded=True)
+    script = commands(results(tmp_path, SWEEP, model="kvtui-tiny", endpoint=embedded))
+    assert "kvtui serve &" in script
+    assert "--base-url http://127.0.0.1:8000 " in script
+    assert "api_key" not in script.lower()
