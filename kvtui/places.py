@@ -15,9 +15,7 @@ def config_path(environ: Mapping[str, str] = os.environ) -> Path:
     named = environ.get("KVTUI_CONFIG")
     if named:
         return user_path(named)
-    from platformdirs import user_config_path
-
-    return user_config_path("kvtui", appauthor=False) / "config.toml"
+    return _folder("user_config_path") / "config.toml"
 
 
 def themes_path(environ: Mapping[str, str] = os.environ) -> Path:
@@ -30,9 +28,23 @@ def state_path(environ: Mapping[str, str] = os.environ) -> Path:
     named = environ.get("KVTUI_STATE")
     if named:
         return user_path(named)
-    from platformdirs import user_state_path
+    return _folder("user_state_path") / "state.toml"
 
-    return user_state_path("kvtui", appauthor=False) / "state.toml"
+
+def data_folder() -> Path:
+    """The platform's folder for what is recorded."""
+    return _folder("user_data_path")
+
+
+def _folder(kind: str) -> Path:
+    """One of the platform's folders; in an unknown home where none is known (see below)."""
+    import platformdirs
+
+    try:
+        folder: Path = getattr(platformdirs, kind)("kvtui", appauthor=False)
+    except RuntimeError:  # no HOME, and nobody of this number among the users
+        return Path("~") / "kvtui"
+    return folder
 
 
 def user_path(text: str) -> Path:

@@ -50,7 +50,10 @@ def read_state(path: Path | None = None) -> State:
             return State(tomllib.loads(content.decode("utf-8")))
         except (ValueError, RecursionError):  # ValueError: not TOML, or not UTF-8
             pass
-    problem = f"{path} is damaged: nothing in it is used. It is kept as {_aside(path).name}."
+    problem = (
+        f"{path} is damaged: nothing in it is used. It becomes {_aside(path).name} when kvtui "
+        "has something to remember."
+    )
     return State({}, problem, damaged=True)
 
 

@@ -38,7 +38,7 @@ from kvtui.bench.sample import Sample
 from kvtui.bench.schema import SCHEMA, VERSION, RecordError, migrated, version_of
 from kvtui.bench.targets import Target
 from kvtui.bench.workload import Workload, WorkloadError, from_table
-from kvtui.places import user_path
+from kvtui.places import data_folder, user_path
 
 __all__ = ["SCHEMA", "Record", "RecordError", "new_path", "read_header", "read_record", "runs_path"]
 
@@ -48,9 +48,7 @@ def runs_path(environ: Mapping[str, str] = os.environ) -> Path:
     named = environ.get("KVTUI_RUNS")
     if named:
         return user_path(named)
-    from platformdirs import user_data_path
-
-    return user_data_path("kvtui", appauthor=False) / "runs"
+    return data_folder() / "runs"
 
 
 def new_path(preset: str, folder: Path | None = None) -> Path:

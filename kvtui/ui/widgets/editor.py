@@ -138,8 +138,13 @@ class PromptEditor(Vertical):
         yield Static("", id="field-note", markup=False)
 
     def on_mount(self) -> None:
-        """Say the keys."""
+        """Say the keys; notices make room."""
+        self.screen.add_class("-editing")
         self._check()
+
+    def on_unmount(self) -> None:
+        """Notices take their place again."""
+        self.screen.remove_class("-editing")
 
     def focus_prompt(self) -> None:
         """Put the cursor behind the prompt."""
