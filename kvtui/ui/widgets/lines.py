@@ -12,7 +12,7 @@ from kvtui.ui.roles import Palette
 from kvtui.ui.rows import BLANK, Row, changed_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 class LinesWidget(Widget):
@@ -80,29 +80,35 @@ class LinesWidget(Widget):
         """The rows themselves where nothing of the style sheet lies around them: it is cheaper."""
         if self.styles.gutter:
             return super().render_lines(crop)
-        return bare_lines(self, crop)
+        return bare_lines(self, crop, self._line_of(self.size))
 
     def render_line(self, y: int) -> Strip:
         """One row of the content area."""
-        size = self.size
+        return self._line_of(self.size)(y)
+
+    def _line_of(self, size: Size) -> Callable[[int], Strip]:
+        """What draws a row at this size."""
         if size != self._drawn_for:  # the first time, or after a resize: all rows are asked for
             self._drawn_for = size
             self._rows = list(self.draw(*size))[: size.height]
-        width = size.width
-        return self.palette.strip(self._rows[y] if y < len(self._rows) else BLANK, width)
+        rows, palette, width = self._rows, self.palette, size.width
+        return lambda y: palette.strip(rows[y] if y < len(rows) else BLANK, width)
 
 
-def bare_lines(widget: Widget, crop: Region) -> list[Strip]:
-    """The lines of a widget without border and padding, as the terminal gets them."""
+def bare_lines(widget: Widget, crop: Region, line_of: Callable[[int], Strip]) -> list[Strip]:
+    """The lines of a widget without border and padding, as the terminal gets them.
+
+    Args:
+        widget: Whose lines they are.
+        crop: Which of its cells.
+        line_of: Draws the whole line at a row.
+    """
     filters, background = widget.get_line_filters(), widget.background_colors[1]
+    whole = crop.x == 0 and crop.width == widget.size.width
     strips = []
     for y in crop.line_range:
-        strip = widget.render_line(y)
+        strip = line_of(y)
         for each in filters:
             strip = strip.apply_filter(each, background)
-        strips.append(
-            strip
-            if crop.x == 0 and crop.width == widget.size.width
-            else strip.crop(crop.x, crop.right)
-        )
+        strips.append(strip if whole else strip.crop(crop.x, crop.right))
     return strips

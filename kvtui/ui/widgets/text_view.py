@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -20,7 +21,7 @@ from kvtui.ui.search import Search
 from kvtui.ui.widgets.lines import bare_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from textual import events
     from textual.geometry import Offset
@@ -53,6 +54,7 @@ class TextView(ScrollView, can_focus=True):
         self._strips: LRUCache[int, Strip] = LRUCache(512)
         self._palette: Palette | None = None
         self._moving = False
+        self._bar: tuple[int, int, int] | None = None
 
     # --- content --------------------------------------------------------------------------------
 
@@ -109,7 +111,9 @@ class TextView(ScrollView, can_focus=True):
         self._resize_content()
         if self.following:
             self._move_to(self.max_scroll_y)
-        if tail is not None and len(history) == before and not gone and self.tint is None:
+        self._show_bar()
+        plain = self.tint is None and not self.search.query
+        if tail is not None and len(history) == before and not gone and plain:
             # The last line grew: what stood there before (but for a mark that joins it) stays.
             start = max(0, cell_len(gutter(tail) + tail.text) - 2)
             self._refresh_lines(before - 1, before, start)
@@ -130,13 +134,24 @@ class TextView(ScrollView, can_focus=True):
             self.call_after_refresh(self._place_scrollbar)
             return
         self.set_reactive(TextView.virtual_size, size)
-        if self.show_vertical_scrollbar:
-            self.vertical_scrollbar.window_virtual_size = size.height
 
     def _place_scrollbar(self) -> None:
         """A scrollbar that has just come knows nothing of where the text stands."""
-        if self.show_vertical_scrollbar:
-            self.vertical_scrollbar.position = self.scroll_y
+        self._bar = None
+        self._show_bar()
+
+    def _show_bar(self) -> None:
+        """Tell the scrollbar where the text stands, if that is another picture (in eighths)."""
+        if not self.show_vertical_scrollbar:
+            return
+        height, lines, y = self.size.height, len(self.history), self.scroll_y
+        thumb = max(1.0, height * height / max(1, lines))
+        start = int(8 * (height - thumb) * y / max(1, lines - height))
+        shown = (height, start, start + ceil(8 * thumb))
+        if shown != self._bar:
+            self._bar = shown
+            self.vertical_scrollbar.window_virtual_size = lines
+            self.vertical_scrollbar.position = y
 
     def _refresh_lines(self, first: int, end: int, start: int = 0) -> None:
         """Repaint the visible ones of the lines from ``first`` up to ``end``, from a cell on."""
@@ -195,7 +210,10 @@ class TextView(ScrollView, can_focus=True):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Whoever scrolls up reads: the view stays put until the end is reached again."""
-        super().watch_scroll_y(old_value, new_value)
+        if round(old_value) != round(new_value):
+            width = self.scrollable_content_region.width
+            self.refresh(Region(0, 0, width, self.size.height))  # without the scrollbar's column
+        self._show_bar()
         if not self._moving:
             self._set_following(round(new_value) >= self.max_scroll_y)
 
@@ -237,27 +255,37 @@ class TextView(ScrollView, can_focus=True):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines themselves: the style sheet puts nothing around them."""
-        return bare_lines(self, crop)
+        return bare_lines(self, crop, self._line_of(self.size.width))
 
     def render_line(self, y: int) -> Strip:
         """One visible line."""
-        width = self.size.width
+        return self._line_of(self.size.width)(y)
+
+    def _line_of(self, width: int) -> Callable[[int], Strip]:
+        """What draws a visible line of this width; what all have in common is looked up once."""
+        history, strips, selection = self.history, self._strips, self.text_selection
+        count, top = len(history), self.scroll_offset.y
+
+        def line_of(y: int) -> Strip:
+            index = top + y
+            last = index == count - 1
+            if not count or index >= count:
+                return self._empty_line(y, width)
+            if last or selection is not None:
+                return self._draw(history[index], index, width, cursor=last and self.streaming)
+            strip = strips.get(index)
+            if strip is None:
+                strip = strips[index] = self._draw(history[index], index, width)
+            return strip
+
+        return line_of
+
+    def _empty_line(self, y: int, width: int) -> Strip:
         history = self.history
         if not len(history):
             line = self.placeholder[y] if y < len(self.placeholder) else BLANK
             return self.palette.strip(line, width)
-        index = self.scroll_offset.y + y
-        count = len(history)
-        if index >= count:
-            return Strip.blank(width, self.palette.base)
-        selection = self.text_selection
-        last = index == count - 1
-        if last or selection is not None:
-            return self._draw(history[index], index, width, cursor=last and self.streaming)
-        strip = self._strips.get(index)
-        if strip is None:
-            strip = self._strips[index] = self._draw(history[index], index, width)
-        return strip
+        return Strip.blank(width, self.palette.base)
 
     def _draw(self, line: Line, index: int, width: int, *, cursor: bool = False) -> Strip:
         tint, history = self.tint, self.history
