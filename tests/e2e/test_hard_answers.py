@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kvtui.bench.options import RunOptions
 from kvtui.bench.session import Session
 from kvtui.config import Endpoint, Settings, config_path
+from kvtui.failure.taxonomy import NAMES
 from kvtui.measure.figures import RunFigures
 from kvtui.stream import transport
 from kvtui.stream.request import Request, Timeouts
@@ -187,6 +191,35 @@ def test_a_broken_chunk_keeps_the_text_and_does_not_wait(session: Session, toget
     assert outcome(figures) == "network.stream_interrupted"
     assert figures.content == "hi there"
     assert "no valid HTTP" in figures.verdict.message
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(
+    cuts=st.lists(st.integers(0, 900), max_size=8),
+    damage=st.lists(st.tuples(st.integers(0, 900), st.binary(max_size=4)), max_size=3),
+    end=st.integers(0, 900),
+    hold=st.booleans(),
+)
+def test_whatever_comes_over_the_line_ends_in_a_verdict(
+    session: Session, cuts: list[int], damage: list[tuple[int, bytes]], end: int, hold: bool
+) -> None:
+    answer = CHUNKED + b"".join(chunked(token(word)) for word in ("one ", "two ", "three "))
+    answer += chunked(b"data: [DONE]\n\n") + b"0\r\n\r\n"
+    for place, what in damage:
+        answer = answer[:place] + what + answer[place + 1 :]
+    answer = answer[: end or len(answer)]
+    places = sorted({0, len(answer), *(cut for cut in cuts if cut < len(answer))})
+    writes = [answer[a:b] for a, b in itertools.pairwise(places)]
+    with raw(*writes, hold=hold) as url:
+        figures = asked(session, url, Timeouts(connect=5, headers=0.3, first_token=0.3, idle=0.3))
+    assert outcome(figures) in NAMES
+    assert figures.chunks <= answer.count(b"{")
+    assert len(figures.content) <= len(answer)
+    assert figures.verdict.message
 
 
 @pytest.mark.parametrize("body", [b'{"error":[]}', b"{}", b"null", b""])
