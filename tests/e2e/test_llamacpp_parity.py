@@ -17,9 +17,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "engine"))
-
 from tinygguf import random_llama, sentencepiece_metadata
 
 from kvtui.engine import models

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "unit" / "engine"))
-
 from tinygguf import random_llama
 
 from kvtui.engine.child import EngineChild

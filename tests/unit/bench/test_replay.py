@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 import pytest
-from test_history import Done, asked
 
 from kvtui.bench.document import run_object
 from kvtui.bench.history import RunHistory
@@ -20,6 +19,7 @@ from kvtui.bench.sample import Sample, sample_of
 from kvtui.bench.workload import Spec, expand
 from kvtui.config import Endpoint
 from kvtui.stream.request import Request
+from tests.unit.bench.test_history import Done, asked
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "records"
 FAST = 100.0
