@@ -27,7 +27,7 @@ def ask(
     cache = common.kv_cache if stage.kv_cache is None else stage.kv_cache
     common = replace(common, max_tokens=stage.max_tokens, kv_cache=cache)
     if not stage.texts:
-        text = synthetic(words.needed(stage.prompt_tokens or 1), key)
+        text = synthetic(words.needed(stage.prompt_tokens or 1), key, words)
         return replace(common, prompt=text)
     request = replace(common, prompt=stage.texts[index % len(stage.texts)])
     return request if stage.same_prompt else with_prefix(request, f"[{synthetic(3, key)}] ")

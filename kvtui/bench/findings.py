@@ -8,7 +8,9 @@ from typing import Any
 
 from kvtui.bench import quality, ratios, reading, search
 from kvtui.bench.finding import Finding
+from kvtui.bench.lengths import prompt_lengths
 from kvtui.bench.levels import Level
+from kvtui.bench.prompts import Words
 from kvtui.bench.sample import Sample
 from kvtui.bench.summary import template_of
 from kvtui.bench.targets import Target
@@ -26,7 +28,7 @@ def findings_of(
     levels: Sequence[Level],
     samples: Sequence[Sample],
     *,
-    measured_words: bool,
+    words: Words | None,
     targets: Sequence[Target] = (),
 ) -> list[Finding]:
     """All that is to be said of a run.
@@ -35,7 +37,7 @@ def findings_of(
         workload: What was asked.
         levels: Its rows.
         samples: Its requests.
-        measured_words: Whether synthetic prompts have the length that was asked for.
+        words: How synthetic prompts were made.
         targets: The endpoints of a run that has several.
     """
     measured = [s for s in samples if not s.warmup and not s.stopped]
@@ -56,7 +58,8 @@ def findings_of(
         found.append(search.found(workload, levels))
     elif workload.slo:
         found += _goodput(levels)
-    found += _cautions(workload, levels, measured, measured_words=measured_words)
+    found += _cautions(workload, levels, measured)
+    found += prompt_lengths(workload, measured, words)
     return found
 
 
@@ -137,7 +140,7 @@ def _goodput(levels: Sequence[Level]) -> list[Finding]:
 
 
 def _cautions(
-    workload: Workload, levels: Sequence[Level], samples: Sequence[Sample], *, measured_words: bool
+    workload: Workload, levels: Sequence[Level], samples: Sequence[Sample]
 ) -> list[Finding]:
     found: list[Finding] = []
     for row in levels:
@@ -177,15 +180,6 @@ def _cautions(
                     f" {row.concurrency} streams in use for long: only throughput over all.",
                 )
             )
-    synthetic = any(not stage.texts for stage in workload.stages)
-    if synthetic and not measured_words and samples:
-        found.append(
-            Finding(
-                "approximate_prompts",
-                "Prompt lengths are approximate: the server did not tell how many tokens a"
-                " synthetic prompt has.",
-            )
-        )
     template = template_of(workload, samples)
     if template:
         found.append(

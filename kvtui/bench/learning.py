@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import TypeVar
 
 from kvtui.bench.flights import STOP_S
-from kvtui.bench.prompts import PROBES, Words, fit_words, synthetic
+from kvtui.bench.prompts import PROBES, WORDS, Words, fit_words, synthetic
 from kvtui.bench.session import Session
+from kvtui.bench.vocabulary import one_token_words
 from kvtui.measure.figures import RunFigures
 from kvtui.stream.request import Request
 
 LOOK_S = 0.25
 """How often a wait looks whether the run was stopped."""
+_FEWEST = 24
+"""Words from which prompts can be made that differ from each other."""
 _T = TypeVar("_T")
 
 
@@ -43,10 +46,11 @@ class Learner:
         return request.endpoint.embedded or quirks.continuous_usage or quirks.llamacpp
 
     def words(self, request: Request, nonce: str) -> Words:
-        """How many tokens a word takes."""
+        """How words become tokens: by the server's tokenizer where it has one, and two probes."""
+        chosen = self._vocabulary(request)
         points: list[tuple[int, int | None]] = []
         for words in PROBES:
-            text = synthetic(words, f"{nonce}/probe/{words}")
+            text = synthetic(words, f"{nonce}/probe/{words}", chosen)
             probe = replace(request, prompt=text, max_tokens=1)
             figures = self._one(probe)
             if figures is not None and figures.verdict.is_failure and figures.verdict.retryable:
@@ -60,7 +64,20 @@ class Learner:
                 "The server does not tell how many tokens a prompt has: prompt lengths are"
                 " approximate, a word for a token."
             )
-        return found
+        if chosen is None or found.per_word != 1.0 or not found.measured:
+            return replace(found, vocabulary=chosen.vocabulary) if chosen else found
+        return replace(chosen, fixed=found.fixed, per_word=1.0, measured=True)
+
+    def _vocabulary(self, request: Request) -> Words | None:
+        """The words that are one token each; None where the server does not tell, or has few."""
+
+        def count(texts: Sequence[str]) -> list[int] | None:
+            return self.await_(self._session.count_tokens(request.endpoint, request.model, texts))
+
+        known = one_token_words(WORDS, count)
+        if known is None or len(known[0]) < _FEWEST:
+            return None
+        return Words(source="tokenizer", vocabulary=known[0], firsts=known[1])
 
     def open_connections(self, request: Request, base_url: str, count: int) -> None:
         """Open connections, so that none is set up while it is measured."""

@@ -15,7 +15,7 @@ _TEXT = (
     "information back parent face others level office door health person art war history party "
     "result change morning reason research girl guy moment air teacher force education"
 )
-_WORDS = _TEXT.split()
+WORDS = _TEXT.split()
 """Common English words: one token each in the usual vocabularies."""
 PROBES = (64, 320)
 """Words of the two prompts that show how many tokens a word takes."""
@@ -29,16 +29,30 @@ class Words:
     per_word: float = 1.0
     measured: bool = False
     """Else the lengths are approximate."""
+    source: str = "none"
+    """``tokenizer``: the server's tokenizer was asked, and two probes; ``probes``: these alone."""
+    vocabulary: tuple[str, ...] = ()
+    """The words to use; empty: all."""
+    firsts: tuple[str, ...] = ()
+    """The words to begin with; empty: all."""
+
+    @property
+    def exact(self) -> bool:
+        """A prompt has the very length that was asked for: each word is one token."""
+        return self.source == "tokenizer" and self.per_word == 1.0
 
     def needed(self, tokens: int) -> int:
         """Words that make ``tokens`` prompt tokens, at least one."""
         return max(1, round((tokens - self.fixed) / self.per_word))
 
 
-def synthetic(words: int, key: str) -> str:
+def synthetic(words: int, key: str, using: Words | None = None) -> str:
     """A text of ``words`` words; another ``key`` gives another from its first word on."""
     random = Random(key)
-    return " ".join(random.choices(_WORDS, k=words))
+    chosen = random.choices((using and using.vocabulary) or WORDS, k=words)
+    if using and using.firsts:
+        chosen[0] = random.choice(using.firsts)
+    return " ".join(chosen)
 
 
 def fit_words(points: Sequence[tuple[int, int | None]]) -> Words:
@@ -50,4 +64,4 @@ def fit_words(points: Sequence[tuple[int, int | None]]) -> Words:
     per_word = (at_high - at_low) / (high - low)
     if not 0.3 <= per_word <= 8:
         return Words()  # the server counts something else
-    return Words(max(0.0, at_low - per_word * low), per_word, measured=True)
+    return Words(max(0.0, at_low - per_word * low), per_word, measured=True, source="probes")

@@ -180,7 +180,8 @@ def _line(
         case "segment":
             more["segments"] = max(more["segments"], table["segment"] + 1)
         case "learned":
-            more["words"] = Words(**table["words"]) if table["words"] else None
+            words = table["words"]
+            more["words"] = msgspec.convert(words, Words) if words else None
             more["ignore_eos"] = bool(table["ignore_eos"])
             more["targets"] = msgspec.convert(table.get("targets", ()), tuple[Target, ...])
         case "meta":

@@ -46,7 +46,7 @@ def results_of(record: Record) -> Results:
         record.workload,
         levels,
         record.samples,
-        measured_words=record.words is not None and record.words.measured,
+        words=record.words,
         targets=record.targets,
     )
     return Results(record, levels, findings)

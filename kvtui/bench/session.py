@@ -10,7 +10,7 @@ import asyncio
 import gc
 import sys
 import threading
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from types import MappingProxyType
@@ -141,6 +141,12 @@ class Session:
         The future holds how many answered.
         """
         return self._submit(self._open(endpoint, count))
+
+    def count_tokens(
+        self, endpoint: Endpoint, model: str, texts: Sequence[str]
+    ) -> Future[list[int] | None]:
+        """The tokens of texts, by the server's own tokenizer; None where it offers none."""
+        return self._submit(self._count_tokens(endpoint, model, texts))
 
     def learn(self, endpoint: Endpoint) -> Future[Quirks]:
         """What an endpoint is known to take; asks for its models where it was not recognised yet.
@@ -311,6 +317,16 @@ class Session:
 
         assert self._clients is not None
         return await open_connections(self._clients, endpoint, count)
+
+    async def _count_tokens(
+        self, endpoint: Endpoint, model: str, texts: Sequence[str]
+    ) -> list[int] | None:
+        from kvtui.stream.tokenize import count_tokens
+
+        assert self._clients is not None
+        quirks = self._quirks.get(endpoint.base_url, Quirks())
+        base_url = quirks.base_url or endpoint.base_url
+        return await count_tokens(self._clients, endpoint, base_url, model, texts)
 
     async def _learn(self, endpoint: Endpoint) -> Quirks:
         from kvtui.bench.discover import discover

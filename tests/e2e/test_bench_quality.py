@@ -40,7 +40,7 @@ def findings(session: Session, server: TimingServer, model: str, **more: Any) ->
     outcome = Runner(session, request, workload).run()
     levels = levels_of(workload, outcome.samples, outcome.health)
     assert [row.completed for row in levels] == [3]
-    found = findings_of(workload, levels, outcome.samples, measured_words=False)
+    found = findings_of(workload, levels, outcome.samples, words=None)
     return {finding.code: finding for finding in found}
 
 
