@@ -162,6 +162,19 @@ def open_replay(app: KvtuiApp, replay: Replay) -> None:
     prepare(app.main, session)
 
 
+def replay_instead(app: KvtuiApp, replay: Replay) -> None:
+    """As ``open_replay``, in place of the endpoint that there was; nothing runs any more."""
+    from threading import Thread
+
+    conductor = app.conductor
+    assert conductor is not None
+    old = conductor.session
+    conductor.prepare_again(run=False)
+    open_replay(app, replay)
+    if old is not None:
+        Thread(target=old.close, name="kvtui-closing", daemon=True).start()
+
+
 def prepare(main: MainScreen, session: SessionLike, *, unbidden: bool = False) -> None:
     """Have the endpoint prepared; the screen hears of it by a message.
 

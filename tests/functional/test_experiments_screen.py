@@ -116,7 +116,7 @@ async def test_wrong_input_is_said_while_it_is_typed_and_nothing_is_sent(bench: 
         await pilot.pause()
         assert "▲ streams must be a whole number, not '2x'." in shown(screen.told)
         await pilot.press("enter")
-        assert "nothing was sent" in notices(app)
+        assert "Nothing was sent: streams must be" in notices(app)
         await pilot.press("backspace", *"0000")
         await pilot.pause()
         assert "streams must lie between 1 and 4096" in " ".join(shown(screen.told).split())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kvtui.text import milliseconds, one_line, rate
 from kvtui.ui.draw.record import when_of
-from kvtui.ui.rows import Row, Span, clip, left, right, row
+from kvtui.ui.rows import Row, Span, clip, clip_middle, crop, left, right, row, wrap
 
 if TYPE_CHECKING:
     from kvtui.bench.entries import Entry
@@ -57,7 +57,7 @@ def entry_row(
     room = width - used - sum(len(a) + len(b) for a, b in shown) - 1
     tags = " ".join(f"#{tag}" for tag in entry.tags)
     told = f"r resumes, {entry.requests} of {entry.wanted or '—'}" if entry.resumable else ""
-    place = f"{entry.endpoint} ▸ {entry.model or '—'}"
+    place = f"{entry.endpoint.removesuffix(' engine')} ▸ {entry.model or '—'}"
     fails = f"▲{entry.failed}" if entry.failed else ""
     extra = "  ".join(part for part in (fails, told, tags) if part)
     extra = clip(extra, max(0, room - 12))
@@ -66,3 +66,62 @@ def entry_row(
     for label, figure in shown:
         spans += [Span(label, "muted", action), Span(figure, "strong", action)]
     return tuple(spans)
+
+
+def nothing_rows(filtered: bool, width: int) -> list[Row]:
+    """Why the list is empty, and which key changes that."""
+    if filtered:
+        return [row(("no run holds all of these words: esc shows all again", "warn"))]
+    sentences = (
+        "Runs will be listed here: experiments, and the streams of the main screen where they are"
+        " recorded.",
+        "x opens the experiments; ⏎ there runs the first one.",
+    )
+    return [row((line, "muted")) for text in sentences for line in wrap(text, width)]
+
+
+def detail_rows(entry: Entry | None, width: int) -> list[Row]:
+    """What the list has no room for."""
+    if entry is None:
+        return []
+    if entry.broken:
+        lines = [row((line, "bad")) for line in wrap(one_line(entry.broken, 300), width)]
+        return [*lines, _file_row(entry, width)]
+    state = (
+        f"■ {entry.requests} of {entry.wanted or '—'} requests: r goes on with it"
+        if entry.resumable
+        else f"● {entry.requests} requests"
+    )
+    failed = f", ▲ {entry.failed} failed" if entry.failed else ", none failed"
+    figures = row(
+        (state, state_of(entry)[1]),
+        (failed, "bad" if entry.failed else "muted"),
+        ("   TTFT ", "muted"),
+        (milliseconds(entry.ttft_ms), "strong"),
+        ("  TPOT ", "muted"),
+        (milliseconds(entry.tpot_ms), "strong"),
+        ("  ", "muted"),
+        (f"{rate(entry.decode_tps)} tok/s", "strong"),
+    )
+    place = row(
+        (f"{entry.kind} ", "muted"),
+        (f"{entry.base_url or 'the embedded engine'} ▸ {entry.model or '—'}", "text"),
+        (f"   kvtui {entry.version or '—'}", "muted"),
+    )
+    tags = " ".join(f"#{tag}" for tag in entry.tags) or "no tags (t)"
+    note = one_line(entry.note, 300) or "no note (n)"
+    marks = row(
+        (tags, "accent" if entry.tags else "faint"),
+        ("   ", "text"),
+        (note, "text" if entry.note else "faint"),
+    )
+    return [crop(line, width) for line in (figures, place, marks, _file_row(entry, width))]
+
+
+def _file_row(entry: Entry, width: int) -> Row:
+    size = f"{entry.size / 1024:,.0f} KiB"
+    return row(
+        ("file ", "muted"),
+        (clip_middle(str(entry.path), max(10, width - len(size) - 7)), "text"),
+        (f"  {size}", "muted"),
+    )

@@ -102,3 +102,74 @@ Inside a field only Enter, Esc, Tab, arrows and Ctrl keys act.
 ✓ the figures say so   ✗ they say the opposite   – they do not decide it
 
 Medians over completed requests, warm-up left out. [a, b] is the median's 95 % interval by order statistics, a…b the extremes where there are too few for one; ~ a percentile that n is too small for; * over all, ramp and tail included."""  # noqa: E501
+
+
+RUNS: tuple[Offer, ...] = (
+    Offer(Command("open", ("enter",), "open", "Open the run again, as it was.", "Run", 1)),
+    Offer(Command("mark", ("space",), "mark", "Mark the run, to compare it.", "Run", 2)),
+    Offer(
+        Command(
+            "compare",
+            ("c",),
+            "compare",
+            "Compare the marked runs with the first of them.",
+            "Run",
+            3,
+        )
+    ),
+    Offer(
+        Command(
+            "search", ("slash",), "search", "Type what to look for: all words count.", "View", 4
+        )
+    ),
+    Offer(Command("tag", ("t",), "tag", "Give the run tags; -word takes one away.", "Run", 5)),
+    Offer(Command("note", ("n",), "note", "Write a note to the run.", "Run", 6)),
+    Offer(
+        Command(
+            "export",
+            ("e",),
+            "export",
+            "Write its results to a file: JSON, CSV, Markdown, page.",
+            "Run",
+            7,
+        )
+    ),
+    Offer(
+        Command(
+            "resume", ("r",), "resume", "Go on with a run that was stopped or killed.", "Run", 8
+        )
+    ),
+    Offer(
+        Command("replay", ("p",), "replay", "Play its requests again on the main screen.", "Run", 9)
+    ),
+    Offer(
+        Command(
+            "delete", ("d", "delete"), "delete", "Delete the run's file; asks first.", "Run", 10
+        )
+    ),
+    Offer(Command("experiments", ("x",), "tests", "The Experiments screen.", "View", 11)),
+    Offer(
+        Command(
+            "back",
+            ("escape", "h"),
+            "back",
+            "The first that applies: leave the search, forget the marks, the screen before.",
+            "kvtui",
+            12,
+        )
+    ),
+    Offer(Command("help", ("question_mark", "f1"), "help", "Every key.", "kvtui", 20)),
+    Offer(Command("palette", ("ctrl+p",), "more", "Find a command by typing.", "kvtui", 21)),
+)
+
+RECORD: tuple[Offer, ...] = (
+    Offer(Command("plot", ("t",), "plot", "The next plot of this run.", "View", 1)),
+    Offer(Command("zoom(1)", ("1",), "plot", "The plot alone, or all panes.", "View")),
+    Offer(Command("zoom(2)", ("2",), "plot 2", "The second plot alone, or all panes.", "View")),
+    Offer(Command("zoom(3)", ("3",), "levels", "The levels alone, or all panes.", "View", 2)),
+    Offer(Command("zoom(4)", ("4",), "findings", "The findings alone, or all panes.", "View", 3)),
+    Offer(Command("export", ("e",), "export", "Write the results to a file.", "Run", 4)),
+    Offer(Command("back", ("escape", "q"), "back", "All panes again, then the list.", "kvtui", 5)),
+    Offer(Command("help", ("question_mark", "f1"), "help", "Every key.", "kvtui", 20)),
+    Offer(Command("palette", ("ctrl+p",), "more", "Find a command by typing.", "kvtui", 21)),
+)

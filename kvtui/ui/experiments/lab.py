@@ -82,6 +82,8 @@ class Lab:
         if self.running:
             return "An experiment is running already."
         conductor = self.conductor
+        if conductor.mark:
+            return "A recorded run is on the screen: E on the main screen chooses an endpoint."
         if conductor.running:
             return (
                 "A stream is running on the main screen: stop it first, it would be measured too."

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any
 from kvtui.ui.messages import ExperimentOver
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from textual.app import App
     from textual.message import Message
     from textual.timer import Timer
 
     from kvtui.ui.conductor import Conductor
     from kvtui.ui.experiments.lab import Lab
+    from kvtui.ui.memory import MemoryView
+    from kvtui.ui.server import ServerWatch
+    from kvtui.ui.state import ServerKV
     from kvtui.ui.widgets.bars import HeaderBar
 
 MARK_S = 1.0
@@ -25,6 +30,10 @@ class BenchActions:
         app: App[Any]
         conductor: Conductor | None
         header: HeaderBar
+        memory: MemoryView | None
+        server: ServerWatch | None
+        server_kv: ServerKV | None
+        endpoint_known: bool
 
         # Of the screen's other half:
         # ruff: noqa: D102
@@ -46,7 +55,55 @@ class BenchActions:
 
     def action_runs(self) -> None:
         """The Runs screen."""
-        self.say("The Runs screen comes next.")
+        from kvtui.ui.screens.runs import RunsScreen
+
+        self.app.push_screen(RunsScreen())
+
+    def resume_run(self, record: Any) -> None:
+        """Go on with a half-done record on the Experiments screen."""
+        lab = self._lab()
+        if lab is None:
+            return
+        from kvtui.ui.screens.experiments import ExperimentsScreen
+
+        screen = ExperimentsScreen(lab)
+        self.app.push_screen(screen)
+        if problem := lab.why_not():
+            self.say(problem, "warning")
+        else:
+            screen.call_after_refresh(screen.resume, record)
+
+    def replay_run(self, path: Path) -> str:
+        """Play a recorded run again here; returns why it cannot be, or nothing."""
+        if self.conductor is None:
+            return "One moment: kvtui is still starting."
+        if self.conductor.running or (self.lab is not None and self.lab.running):
+            return "Something is running: stop it first."
+        from kvtui.bench.record import RecordError
+        from kvtui.bench.replay import Replay
+        from kvtui.ui.opening import replay_instead
+
+        app: Any = self.app
+        try:
+            replay = Replay.read(path, None, 1.0)
+        except RecordError as error:
+            return str(error)
+        self.endpoint_known = False
+        self.server_kv = None
+        if self.server is not None:
+            self.server.stop()
+        if self.memory is not None:
+            self.memory.forget_endpoint()
+        replay_instead(app, replay)
+        self.say("A recorded run is played again: E chooses an endpoint.")
+        return ""
+
+    async def take_endpoint(self, choice: str) -> None:
+        """Another endpoint, unless an experiment runs on this one."""
+        if self.lab is not None and self.lab.running:
+            self.say("An experiment is running on this endpoint: x shows it, esc stops it.")
+            return
+        await super().take_endpoint(choice)  # type: ignore[misc]
 
     def action_run(self) -> None:
         """Send the prompt, unless an experiment would measure it too."""

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.message import Message
-from textual.screen import Screen
 from textual.widgets import Input
 
 from kvtui.bench.presets import PRESETS
 from kvtui.bench.schema import RecordError
-from kvtui.text import one_line
-from kvtui.ui.commands import bindings, shown_key
+from kvtui.ui.commands import bindings
 from kvtui.ui.draw.experiments import PHASES, asked_rows
 from kvtui.ui.draw.runs import recent_rows
 from kvtui.ui.experiments.form import sends
-from kvtui.ui.experiments.keys import EXPERIMENTS, LEGEND, Mode, commands_in
+from kvtui.ui.experiments.keys import EXPERIMENTS, Mode
 from kvtui.ui.rows import row
-from kvtui.ui.sizes import HEIGHTS, WIDTHS, take_size
+from kvtui.ui.screens.bench_base import BenchScreen
+from kvtui.ui.sizes import take_size
 from kvtui.ui.widgets.bench_panes import BenchBar, BenchFooter, RowsText
 from kvtui.ui.widgets.knob_fields import KnobFields
 from kvtui.ui.widgets.preset_list import PresetList
@@ -41,12 +40,11 @@ FRAME_S = 0.25
 """Figures change four times a second at most."""
 
 
-class ExperimentsScreen(Screen[None]):
+class ExperimentsScreen(BenchScreen):
     """Shows the lab: what could be run, what runs, what it came to."""
 
-    CSS_PATH = "../experiments.tcss"
-    HORIZONTAL_BREAKPOINTS = WIDTHS
-    VERTICAL_BREAKPOINTS = HEIGHTS
+    TABLE = EXPERIMENTS
+    NAME = "Experiments"
     BINDINGS = [  # noqa: RUF012
         *bindings([offer.command for offer in EXPERIMENTS]),
         Binding("up", "move(-1)", "Up", show=False),
@@ -123,14 +121,6 @@ class ExperimentsScreen(Screen[None]):
         self._show_head()
         self.refresh_bindings()
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A key counts where its command means something."""
-        table = {offer.command.name.partition("(")[0] for offer in EXPERIMENTS}
-        if action not in table:
-            return True
-        name = f"{action}({parameters[0]})" if parameters else action
-        return name in {command.name for command in commands_in(EXPERIMENTS, self.mode)}
-
     # --- the form -------------------------------------------------------------------------------
 
     def on_preset_list_chosen(self, message: PresetList.Chosen) -> None:
@@ -187,7 +177,7 @@ class ExperimentsScreen(Screen[None]):
         try:
             self.post_message(self.Found([e for e in list_runs() if e.kind == "bench"]))
         except RecordError as error:
-            self.app.call_from_thread(self._say, str(error), "warning")
+            self.app.call_from_thread(self.say, str(error), "warning")
 
     def on_experiments_screen_found(self, message: Found) -> None:
         """The latest runs stand under the form."""
@@ -203,11 +193,11 @@ class ExperimentsScreen(Screen[None]):
         if self.mode != "form":
             return
         if problem:
-            self._say(problem, "warning")
+            self.say(problem, "warning")
             return
         asked = self.asked
         if asked.workload is None or asked.extent is None:
-            self._say("A setting is wrong: nothing was sent.", "warning")
+            self.say(f"Nothing was sent: {asked.problems[0][1]}", "warning")
             return
         self._ask_money(f"{self.lab.preset} sends {sends(asked.extent)}.", asked.workload)
 
@@ -229,7 +219,7 @@ class ExperimentsScreen(Screen[None]):
         try:
             self.lab.begin(work)
         except (RecordError, ValueError) as error:
-            self._say(str(error), "error")
+            self.say(str(error), "error")
             return
         watch = getattr(getattr(self.app, "main", None), "watch_experiment", None)
         if watch is not None:
@@ -253,7 +243,7 @@ class ExperimentsScreen(Screen[None]):
         if experiment is None:
             return
         if experiment.trouble:
-            self._say(experiment.trouble, "error")
+            self.say(experiment.trouble, "error")
         if experiment.results is None:
             self._enter("form")
             return
@@ -287,24 +277,25 @@ class ExperimentsScreen(Screen[None]):
         """Go on with the run shown, or with the latest that can be."""
         problem = self.lab.why_not()
         if problem:
-            self._say(problem, "warning")
+            self.say(problem, "warning")
             return
         record = None if self.lab.experiment is None else self.lab.experiment.record
         if self.mode == "results" and record is not None and not record.finished:
-            self._resume(record)
+            self.resume(record)
             return
         entry = next((entry for entry in self.recent if entry.resumable), None)
         if self.mode == "results" or entry is None:
-            self._say("There is no run that was stopped or killed before its end.")
+            self.say("There is no run that was stopped or killed before its end.")
             return
         from kvtui.bench.record import read_record
 
         try:
-            self._resume(read_record(entry.path))
+            self.resume(read_record(entry.path))
         except RecordError as error:
-            self._say(str(error), "warning")
+            self.say(str(error), "warning")
 
-    def _resume(self, record: Any) -> None:
+    def resume(self, record: Any) -> None:
+        """Go on with a half-done record, after a question where that may cost money."""
         wanted = sum(stage.requests or 0 for stage in record.workload.stages)
         done = sum(not s.warmup and not s.failed for s in record.samples)
         left = f"{max(0, wanted - done):,} of {wanted:,} requests" if wanted else "the rest"
@@ -340,7 +331,7 @@ class ExperimentsScreen(Screen[None]):
     def action_results(self) -> None:
         """What the latest run came to."""
         if self.lab.experiment is None or self.lab.experiment.results is None:
-            self._say("Nothing has been run since kvtui was opened: h shows the recorded runs.")
+            self.say("Nothing has been run since kvtui was opened: h shows the recorded runs.")
             return
         self._show_results()
 
@@ -356,43 +347,15 @@ class ExperimentsScreen(Screen[None]):
             self.presets.focus()
         elif self.lab.running and self.mode == "live":
             self.action_stop()
-        elif self.mode == "results" and self.results.zoomed:
-            self.results.zoom(self.results.zoomed)
-            self.results.zoomed = 0
         elif self.mode == "results":
-            self._enter("form")
+            if not self.results.unzoom():
+                self._enter("form")
         else:
             self.dismiss(None)
 
     def action_leave(self) -> None:
         """The main screen; a run goes on."""
         self.dismiss(None)
-
-    def action_help(self) -> None:
-        """Every key."""
-        from kvtui.ui.screens.help import HelpScreen
-
-        commands = [offer.command for offer in EXPERIMENTS]
-        self.app.push_screen(HelpScreen(commands=commands, legend=LEGEND))
-
-    def action_palette(self) -> None:
-        """Find a command by typing."""
-        from kvtui.ui.screens.picker import PickerScreen
-
-        items = [
-            (command.name, f"{command.label:<10} {command.help}", shown_key(command.keys[0]))
-            for command in commands_in(EXPERIMENTS, self.mode)
-            if command.name != "palette"
-        ]
-
-        async def chosen(value: str | None) -> None:
-            if value is not None:
-                await self.app.run_action(f"screen.{value}")
-
-        self.app.push_screen(PickerScreen("Experiments", items), chosen)
-
-    def _say(self, sentence: str, severity: Any = "information") -> None:
-        self.notify(one_line(sentence, 400), severity=severity, markup=False, timeout=6)
 
 
 def _asked_rows(asked: Asked, knob: Any, where: str, height: int, width: int) -> Any:

@@ -110,6 +110,13 @@ class ResultsView(Vertical):
         self.zoomed = 0 if number == self.zoomed and not self.single else number
         self._show_zoom()
 
+    def unzoom(self) -> bool:
+        """All panes again; False where none is alone."""
+        if not self.zoomed or self.single:
+            return False
+        self.zoom(self.zoomed)
+        return True
+
     @property
     def single(self) -> bool:
         """Only one pane fits at a time."""

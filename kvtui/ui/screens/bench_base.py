@@ -1,0 +1,99 @@
+"""What the screens of experiments and runs share: sizes, a table of commands, help, palette."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.screen import Screen
+
+from kvtui.text import one_line
+from kvtui.ui.commands import shown_key
+from kvtui.ui.experiments.keys import LEGEND, Mode, Offer, commands_in
+from kvtui.ui.sizes import HEIGHTS, WIDTHS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kvtui.bench.results import Results
+
+
+class BenchScreen(Screen[None]):
+    """Subclasses name their ``TABLE`` and bind it."""
+
+    CSS_PATH = "../experiments.tcss"
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
+    TABLE: ClassVar[Sequence[Offer]] = ()
+    NAME: ClassVar[str] = ""
+    mode: Mode = "results"
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A key counts where its command means something."""
+        if action not in {offer.command.name.partition("(")[0] for offer in self.TABLE}:
+            return True
+        name = f"{action}({parameters[0]})" if parameters else action
+        return name in {command.name for command in commands_in(self.TABLE, self.mode)}
+
+    def action_help(self) -> None:
+        """Every key."""
+        from kvtui.ui.screens.help import HelpScreen
+
+        commands = [offer.command for offer in self.TABLE]
+        self.app.push_screen(HelpScreen(commands=commands, legend=LEGEND))
+
+    def action_palette(self) -> None:
+        """Find a command by typing."""
+        from kvtui.ui.screens.picker import PickerScreen
+
+        items = [
+            (command.name, f"{command.label:<10} {command.help}", shown_key(command.keys[0]))
+            for command in commands_in(self.TABLE, self.mode)
+            if command.name != "palette"
+        ]
+
+        async def chosen(value: str | None) -> None:
+            if value is not None:
+                await self.app.run_action(f"screen.{value}")
+
+        self.app.push_screen(PickerScreen(self.NAME, items), chosen)
+
+    def export(self, results: Results) -> None:
+        """Ask for a form and a file name, and write it."""
+        from kvtui.bench.export.forms import ABOUT
+        from kvtui.ui.screens.picker import PickerScreen
+
+        items = [(shape, shape, about) for shape, about in ABOUT.items()]
+
+        def chosen(shape: str | None) -> None:
+            if shape is not None:
+                self._name_file(results, shape)
+
+        self.app.push_screen(PickerScreen("Export as", items), chosen)
+
+    def _name_file(self, results: Results, shape: str) -> None:
+        from pathlib import Path
+
+        from kvtui.bench.export.forms import SUFFIXES, write_export
+        from kvtui.bench.schema import RecordError
+        from kvtui.ui.screens.ask import AskScreen
+
+        def take(name: str) -> str:
+            if not name.strip():
+                return "A file needs a name."
+            try:
+                write_export(results, shape, Path(name.strip()).expanduser())
+            except RecordError as error:
+                return str(error)
+            return ""
+
+        def named(name: str | None) -> None:
+            if name is not None:
+                self.say(f"Written: {Path(name.strip()).expanduser()}")
+
+        proposed = results.record.path.stem + SUFFIXES[shape]
+        hint = f"The file is made in {Path.cwd()} unless a folder is named."
+        self.app.push_screen(AskScreen(f"Export as {shape}", hint, proposed, take), named)
+
+    def say(self, sentence: str, severity: Any = "information") -> None:
+        """A notice; never markup."""
+        self.notify(one_line(sentence, 400), severity=severity, markup=False, timeout=6)

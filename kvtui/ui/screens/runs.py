@@ -1,0 +1,346 @@
+"""The Runs screen: every recorded run, opened again, searched, marked, compared, exported."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Input
+
+from kvtui.bench import store
+from kvtui.bench.schema import RecordError
+from kvtui.ui.commands import bindings
+from kvtui.ui.draw.record import when_of
+from kvtui.ui.draw.runs import detail_rows
+from kvtui.ui.experiments.keys import RUNS
+from kvtui.ui.rows import row
+from kvtui.ui.screens.bench_base import BenchScreen
+from kvtui.ui.sizes import take_size
+from kvtui.ui.widgets.bench_panes import BenchBar, BenchFooter, RowsText
+from kvtui.ui.widgets.runs_list import RunsList
+from kvtui.ui.widgets.too_small import TooSmall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from textual.app import ComposeResult
+
+    from kvtui.bench.entries import Entry
+
+PAGE = 10
+
+
+class RunsScreen(BenchScreen):
+    """A list, and what can be done with one run or several."""
+
+    TABLE = RUNS
+    NAME = "Runs"
+    BINDINGS = [  # noqa: RUF012
+        *bindings([offer.command for offer in RUNS]),
+        Binding("up", "move(-1)", "Up", show=False),
+        Binding("down", "move(1)", "Down", show=False),
+        Binding("pageup", f"move({-PAGE})", "Page up", show=False),
+        Binding("pagedown", f"move({PAGE})", "Page down", show=False),
+        Binding("home", "move(-1000000)", "First", show=False),
+        Binding("end", "move(1000000)", "Last", show=False),
+    ]
+
+    class Listed(Message):
+        """The folder was read."""
+
+        def __init__(self, entries: Sequence[Entry]) -> None:
+            super().__init__()
+            self.entries = tuple(entries)
+
+    class Read(Message):
+        """Something was read off this thread; ``then`` is called with it here."""
+
+        def __init__(self, then: Callable[[Any], object], value: Any) -> None:
+            super().__init__()
+            self.then, self.value = then, value
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = BenchBar("runs")
+        self.filter = Input(placeholder="words to look for", id="runs-filter", compact=True)
+        self.filter.cursor_blink = False
+        self.list = RunsList()
+        self.detail = RowsText(lambda _: ())
+
+    def compose(self) -> ComposeResult:
+        """Head, filter, list, what is under the cursor, foot."""
+        take_size(self)
+        yield self.head
+        yield self.filter
+        yield self.list
+        with Vertical(id="runs-detail"):
+            yield self.detail
+        yield BenchFooter(RUNS, "results")
+        yield TooSmall(id="too-small")
+
+    def on_mount(self) -> None:
+        """Read the folder, off this thread."""
+        self.filter.display = False
+        self.list.focus()
+        self.head.show(row(("every run that was recorded", "muted")))
+        self.look()
+
+    def on_screen_resume(self) -> None:
+        """A screen over this one may have changed something."""
+        if self.is_mounted:
+            self.look()
+
+    def look(self) -> None:
+        """Read the folder again."""
+        self.run_worker(self._look, thread=True, exclusive=True, exit_on_error=False)
+
+    def _look(self) -> None:
+        try:
+            self.post_message(self.Listed(store.list_runs()))
+        except RecordError as error:
+            self.post_message(self.Listed(()))
+            self.app.call_from_thread(self.say, str(error), "error")
+
+    def on_runs_screen_listed(self, message: Listed) -> None:
+        """Show what is in the folder."""
+        self._show(message.entries)
+
+    def on_runs_screen_read(self, message: Read) -> None:
+        """Go on with what was read."""
+        message.then(message.value)
+
+    def _show(self, entries: Sequence[Entry]) -> None:
+        words = self.filter.value
+        self.list.show(entries, store.search(entries, words) if words.strip() else entries)
+        self._show_detail()
+
+    def _show_detail(self) -> None:
+        self.detail.show(partial(detail_rows, self.list.here))
+
+    # --- moving and finding -----------------------------------------------------------------------
+
+    def action_move(self, by: int) -> None:
+        """The cursor."""
+        self.list.move(by)
+        self._show_detail()
+
+    def action_take(self, number: int) -> None:
+        """A click puts the cursor there; on the run with the cursor it opens it."""
+        again = number == self.list.at
+        self.list.at = number
+        self.action_move(0)
+        if again:
+            self.action_open()
+
+    def action_search(self) -> None:
+        """Type what to look for."""
+        self.filter.display = True
+        self.filter.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Each key filters."""
+        event.stop()
+        if self.list.all is not None:
+            self._show(self.list.all)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Back to the list, filtered."""
+        event.stop()
+        self.filter.display = bool(self.filter.value)
+        self.list.focus()
+
+    def action_mark(self) -> None:
+        """Mark the run with the cursor and go on to the next."""
+        self.list.toggle_mark()
+        self.action_move(1)
+
+    def action_back(self) -> None:
+        """The first that applies."""
+        if self.filter.display:
+            self.filter.value = ""
+            self.filter.display = False
+            self.list.focus()
+        elif self.list.marks:
+            self.list.forget_marks()
+        else:
+            self.dismiss(None)
+
+    # --- one run --------------------------------------------------------------------------------
+
+    def _here(self) -> Entry | None:
+        entry = self.list.here
+        if entry is None:
+            self.say("There is no run under the cursor.")
+        elif entry.broken:
+            self.say(f"{entry.path.name}: {entry.broken}", "warning")
+            return None
+        return entry
+
+    def _read(self, read: Callable[[], Any], then: Callable[[Any], object]) -> None:
+        """Read off this thread, then go on here."""
+
+        def work() -> None:
+            try:
+                value = read()
+            except (RecordError, ValueError) as error:
+                self.app.call_from_thread(self.say, str(error), "warning")
+                return
+            self.post_message(self.Read(then, value))
+
+        self.run_worker(work, thread=True, exit_on_error=False)
+
+    def action_open(self) -> None:
+        """Open it as it was."""
+        if (entry := self._here()) is not None:
+            self._read(partial(_results, entry.path), self._open)
+
+    def _open(self, results: Any) -> None:
+        from kvtui.ui.screens.record import RecordScreen
+
+        self.app.push_screen(RecordScreen(results))
+
+    def action_export(self) -> None:
+        """Write its results to a file."""
+        if (entry := self._here()) is not None:
+            self._read(partial(_results, entry.path), self.export)
+
+    def action_tag(self) -> None:
+        """Tags, or ``-word`` to take one away."""
+        entry = self._here()
+        if entry is None:
+            return
+        from kvtui.ui.screens.ask import AskScreen
+
+        def take(text: str) -> str:
+            words = text.replace(",", " ").split()
+            gone = [word[1:] for word in words if word.startswith("-") and len(word) > 1]
+            new = [word for word in words if not word.startswith("-")]
+            return _said(lambda: store.tag(entry.path, new, gone))
+
+        had = " ".join(f"#{tag}" for tag in entry.tags) or "none"
+        hint = f"Words, separated by spaces; -word takes one away. Now: {had}."
+        self.app.push_screen(AskScreen("Tags", hint, "", take), self._changed)
+
+    def action_note(self) -> None:
+        """A note."""
+        entry = self._here()
+        if entry is None:
+            return
+        from kvtui.ui.screens.ask import AskScreen
+
+        hint = "One line; empty takes the note away."
+        self.app.push_screen(
+            AskScreen(
+                "Note", hint, entry.note, lambda text: _said(lambda: store.note(entry.path, text))
+            ),
+            self._changed,
+        )
+
+    def action_delete(self) -> None:
+        """Delete its file, after a question."""
+        entry = self.list.here
+        if entry is None:
+            return
+        from kvtui.ui.screens.confirm import ConfirmScreen
+
+        text = (
+            f"{entry.preset or entry.path.name} of {when_of(entry.when)}, {entry.requests} requests"
+            f"\n{entry.path}\n\nThe file is deleted for good."
+        )
+
+        def answered(yes: bool | None) -> None:
+            if yes and (problem := _said(lambda: store.delete(entry.path))):
+                self.say(problem, "error")
+            self.look()
+
+        self.app.push_screen(ConfirmScreen("Delete this run?", text, "delete"), answered)
+
+    def _changed(self, text: str | None) -> None:
+        if text is not None:
+            self.look()
+
+    def action_resume(self) -> None:
+        """Go on with it on the Experiments screen."""
+        entry = self._here()
+        if entry is None:
+            return
+        if not entry.resumable:
+            self.say("This run came to its end: there is nothing to go on with.")
+            return
+        from kvtui.bench.record import read_record
+
+        self._read(partial(read_record, entry.path), self._resume)
+
+    def _resume(self, record: Any) -> None:
+        main = getattr(self.app, "main", None)
+        if main is not None:
+            self.dismiss(None)
+            main.resume_run(record)
+
+    def action_replay(self) -> None:
+        """Play it again on the main screen."""
+        entry = self._here()
+        main = getattr(self.app, "main", None)
+        if entry is None or main is None:
+            return
+        if problem := main.replay_run(entry.path):
+            self.say(problem, "warning")
+        else:
+            self.dismiss(None)
+
+    def action_experiments(self) -> None:
+        """The Experiments screen in place of this one."""
+        main = getattr(self.app, "main", None)
+        if main is not None:
+            self.dismiss(None)
+            main.call_later(main.action_experiments)
+
+    # --- several ----------------------------------------------------------------------------------
+
+    def action_compare(self) -> None:
+        """Each marked run with the first of them."""
+        paths = list(self.list.marks)
+        if len(paths) < 2:
+            self.say("Mark two runs or more with space: the first is what the others are held to.")
+            return
+        entries = {entry.path: entry for entry in self.list.all or ()}
+        names = [_name(entries[path]) for path in paths]
+        self._read(partial(_compared, paths), partial(self._show_compared, names))
+
+    def _show_compared(self, names: Sequence[str], comparisons: Any) -> None:
+        from kvtui.ui.screens.record import CompareScreen
+
+        self.app.push_screen(CompareScreen(comparisons, names))
+
+
+def _name(entry: Entry) -> str:
+    tags = "".join(f" #{tag}" for tag in entry.tags)
+    return f"{when_of(entry.when)}  {entry.preset}  {entry.endpoint} ▸ {entry.model or '—'}{tags}"
+
+
+def _results(path: Path) -> Any:
+    from kvtui.bench.record import read_record
+    from kvtui.bench.results import results_of
+
+    return results_of(read_record(path))
+
+
+def _compared(paths: Sequence[Path]) -> Any:
+    from kvtui.bench.compare import compare
+    from kvtui.bench.imports import read_side
+
+    sides = [read_side(path) for path in paths]
+    return [compare(sides[0], side) for side in sides[1:]]
+
+
+def _said(work: Callable[[], object]) -> str:
+    """Do something to a record; returns why it could not be done, or nothing."""
+    try:
+        work()
+    except RecordError as error:
+        return str(error)
+    return ""
