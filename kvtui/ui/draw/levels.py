@@ -45,11 +45,15 @@ def _between(name: str) -> Callable[[Level], str]:
         if figure is None or figure.n < 2:
             return ""
         if figure.p50_ci95 is None:
-            return f"{figure.min:.4g}…{figure.max:.4g}"
+            return f"{_short(figure.min)}…{_short(figure.max)}"
         low, high = figure.p50_ci95
-        return f"[{low:.4g}, {high:.4g}]"
+        return f"[{_short(low)},{_short(high)}]"
 
     return cell
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _tail(name: str) -> Callable[[Level], str]:
@@ -86,19 +90,19 @@ _COLUMNS = (
     _Column("failed", _failed, 1),
     _Column("prompt", _prompt, 5),
     _Column("TTFT", _middle("ttft_ms"), 0, "strong"),
-    _Column("95 %", _between("ttft_ms"), 3, "muted"),
+    _Column("95 %", _between("ttft_ms"), 2, "muted"),
     _Column("p99", _tail("ttft_ms"), 6, "muted"),
     _Column("TPOT", _middle("tpot_ms"), 0, "strong"),
-    _Column("95 %", _between("tpot_ms"), 3, "muted"),
+    _Column("95 %", _between("tpot_ms"), 2, "muted"),
     _Column("p99", _tail("tpot_ms"), 6, "muted"),
-    _Column("E2E", _middle("e2e_ms"), 2),
+    _Column("E2E", _middle("e2e_ms"), 3),
     _Column("tok/s", _tps, 0, "strong"),
     _Column("req/s", lambda level: rate(level.request_rate), 4),
 )
 _WARM = _Column("warm TTFT", _middle("ttft_warm_ms"), 2)
 _GOOD = _Column("goodput", _share, 1)
 _MOST_LABEL = 34
-_LEAST_LABEL = 14
+_LEAST_LABEL = 19
 
 
 def level_rows(levels: Sequence[Level], width: int) -> list[Row]:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
@@ -20,12 +21,15 @@ from kvtui.bench.progress import (
     RequestStarted,
     StageStarted,
 )
+from kvtui.bench.recorded_gaps import recorded_gaps
 from kvtui.bench.results import Results, results_of
 from kvtui.bench.sample import Sample
+from kvtui.bench.schema import RecordError
 from kvtui.bench.summary import levels_of
+from kvtui.measure.gaps import Gaps
 from kvtui.text import one_line
 from kvtui.ui.experiments.lanes import Lane, Lanes
-from kvtui.ui.experiments.plots import gaps_of, plots_of
+from kvtui.ui.experiments.plots import plots_of
 from kvtui.ui.plots import Plot
 
 if TYPE_CHECKING:
@@ -122,7 +126,7 @@ class Experiment:
         self._levelled = -LEVELS_S
         self._stopping = False
         self._over = threading.Event()
-        self._gaps = gaps_of(done)
+        self._gaps = Gaps()
         self._tokens: deque[tuple[float, int]] = deque()
         self._cpu: tuple[float, float] | None = None
         self._plots: tuple[int, tuple[Plot, ...]] = (-1, ())
@@ -234,6 +238,10 @@ class Experiment:
         runner = self._begun.runner
         runner.listen(self._take)
         try:
+            if self._samples:  # the rest of a record: what it has is drawn, too
+                self._level()
+                with suppress(RecordError):
+                    self._gaps = recorded_gaps(self.path)
             outcome = runner.run()
             record = self._begun.conclude(outcome)
             self.results = results_of(record)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from statistics import median
 
 from kvtui.bench.levels import Level
@@ -29,17 +29,6 @@ def plots_of(
         gaps_plot(gaps),
     ]
     return tuple(plot for plot in found if plot is not None)
-
-
-def gaps_of(samples: Iterable[Sample]) -> Gaps:
-    """The gaps between chunks as far as a record keeps them: of requests with their reads."""
-    total = Gaps()
-    for sample in samples:
-        if sample.completed and not sample.warmup:
-            for (t0, c0), (t1, c1) in zip(sample.reads, sample.reads[1:], strict=False):
-                if t1 > t0 and c1 > c0:
-                    total.add((t1 - t0) / 1000, c1 - c0)
-    return total
 
 
 def _kind(label: str) -> str:

@@ -12,7 +12,7 @@ from kvtui.ui.commands import bindings
 from kvtui.ui.draw.compared import compared_rows
 from kvtui.ui.draw.record import when_of
 from kvtui.ui.experiments.keys import RECORD
-from kvtui.ui.experiments.plots import gaps_of, plots_of
+from kvtui.ui.experiments.plots import plots_of
 from kvtui.ui.rows import row
 from kvtui.ui.screens.bench_base import BenchScreen
 from kvtui.ui.sizes import take_size
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from kvtui.bench.compare import Comparison
     from kvtui.bench.results import Results
+    from kvtui.measure.gaps import Gaps
 
 
 class RecordScreen(BenchScreen):
@@ -36,9 +37,10 @@ class RecordScreen(BenchScreen):
     NAME = "Run"
     BINDINGS = bindings([offer.command for offer in RECORD])
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: Results, gaps: Gaps) -> None:
         super().__init__()
         self.shown = results
+        self.gaps = gaps
         self.head = BenchBar("runs")
         self.results = ResultsView()
 
@@ -56,10 +58,8 @@ class RecordScreen(BenchScreen):
         when = when_of(str(record.header.get("created_at") or ""))
         self.head.show(row((record.workload.preset, "strong"), (f"  {when}", "muted")))
         self.results.levels.focus()
-        plots = plots_of(
-            record.workload, self.shown.levels, record.samples, gaps_of(record.samples)
-        )
-        self.results.show_results(self.shown, plots)
+        plots = plots_of(record.workload, self.shown.levels, record.samples, self.gaps)
+        self.results.show_results(self.shown, [plot for plot in plots if plot.series])
 
     def action_plot(self) -> None:
         """The next plot."""

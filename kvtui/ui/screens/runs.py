@@ -196,12 +196,12 @@ class RunsScreen(BenchScreen):
     def action_open(self) -> None:
         """Open it as it was."""
         if (entry := self._here()) is not None:
-            self._read(partial(_results, entry.path), self._open)
+            self._read(partial(_opened, entry.path), self._open)
 
-    def _open(self, results: Any) -> None:
+    def _open(self, found: Any) -> None:
         from kvtui.ui.screens.record import RecordScreen
 
-        self.app.push_screen(RecordScreen(results))
+        self.app.push_screen(RecordScreen(*found))
 
     def action_export(self) -> None:
         """Write its results to a file."""
@@ -327,6 +327,12 @@ def _results(path: Path) -> Any:
     from kvtui.bench.results import results_of
 
     return results_of(read_record(path))
+
+
+def _opened(path: Path) -> Any:
+    from kvtui.bench.recorded_gaps import recorded_gaps
+
+    return _results(path), recorded_gaps(path)
 
 
 def _compared(paths: Sequence[Path]) -> Any:
