@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+from fakes import Piece
 
 from kvtui.bench.begin import Begun
 from kvtui.bench.progress import (
@@ -50,7 +52,7 @@ class LiveRun:
         return pieces
 
     def say(self, text: str) -> None:
-        self.pieces.append(SimpleNamespace(kind="content", text=text, replaces=False))
+        self.pieces.append(Piece("content", text))
 
     def snapshot(self) -> Snapshot:
         return Snapshot(phase=self.phase, tokens=self.tokens)  # type: ignore[arg-type]
@@ -222,8 +224,3 @@ class Bench:
     def close(self) -> None:
         for begun in self.begun:
             begun.runner.stop()
-
-
-def halved(record: Record) -> Record:
-    """The record as a kill would have left it."""
-    return replace(record, finished=False)
