@@ -74,8 +74,9 @@ def test_known_timing(session: Session, server: TimingServer) -> None:
             samples.sort(key=lambda s: (s.segment, s.send_s or 0.0))
             assert row.tpot_ms is not None
             assert row.ttft_ms is not None
-            assert row.tpot_ms.p50 == pytest.approx(median(s.tpot_ms for s in samples))
-            assert row.ttft_ms.p50 == pytest.approx(median(s.ttft_ms for s in samples))
+            for figure, name in ((row.tpot_ms, "tpot_ms"), (row.ttft_ms, "ttft_ms")):
+                told = [value for s in samples if (value := getattr(s, name)) is not None]
+                assert figure.p50 == pytest.approx(median(told))
             pairs = zip(samples, part, strict=True)
             share.append(sum(exact(*pair) for pair in pairs) / len(samples))
         if min(share) >= 0.25:

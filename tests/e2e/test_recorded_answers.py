@@ -17,6 +17,7 @@ from kvtui.bench.sample import sample_of
 from kvtui.bench.session import Session
 from kvtui.bench.workload import Spec, expand
 from kvtui.config import Endpoint, Settings, config_path
+from kvtui.measure.buffering import LATE_S
 from kvtui.measure.figures import RunFigures
 from kvtui.stream.request import Request, Timeouts
 from tests.wire.replay_server import ANSWERS, repeated, replay_server
@@ -82,6 +83,8 @@ def replayed(run: Run, figures: RunFigures, folder: Path) -> None:
     before, after = run_object(figures), run_object(recording.figures())
     for table in (before, after):
         table.pop("formula")  # rounded numbers in words
+        if (figures.loop_lag_ms or 0) / 1000 >= LATE_S:
+            table.pop("hints")  # the machine was busy: what is said of that rests on single reads
     for name, value in before.items():  # stamps are kept to the microsecond
         if name.endswith("_tps") and value:
             before[name] = pytest.approx(value, rel=0.002 / (before["e2e_ms"] or 1) + 0.05)
