@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
+
+from kvtui.cli import main
 
 _MOST_WORKERS = 6
 """Each holds up to half a gigabyte, and starts engines and screens of its own."""
@@ -26,3 +32,39 @@ def _nobodys_files(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["KVTUI_CONFIG"] = str(folder / "config.toml")
     os.environ["KVTUI_STATE"] = str(folder / "state.toml")
     os.environ["KVTUI_RUNS"] = str(folder / "runs")
+
+
+@pytest.fixture
+def kvtui_here(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., CompletedProcess[str]]:
+    """The command in this process: as a process of its own, without the second it takes to start.
+
+    ``env`` is set beside what there is, without the keys and URLs of the shell.
+    """
+
+    def run(*arguments: str, env: dict[str, str], stdin: str = "") -> CompletedProcess[str]:
+        for name in list(os.environ):
+            if name.startswith(("OPENAI_", "TAOTOKEN_")) or name.lower().endswith("_proxy"):
+                monkeypatch.delenv(name)
+        for name, value in env.items():
+            monkeypatch.setenv(name, value)
+        (tmp_path / "stdin").write_text(stdin, encoding="utf-8")
+        monkeypatch.setattr(sys, "argv", ["kvtui", *arguments])
+        before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+        capfd.readouterr()
+        status: object = None
+        with (tmp_path / "stdin").open(encoding="utf-8") as file:
+            monkeypatch.setattr(sys, "stdin", file)
+            try:
+                main()
+            except SystemExit as end:
+                status = end.code
+            finally:
+                for each, handler in before.items():  # a command leaves its process deaf to them
+                    signal.signal(each, handler)
+        printed = capfd.readouterr()
+        assert isinstance(status, int)
+        return CompletedProcess(arguments, status, printed.out, printed.err)
+
+    return run

@@ -10,7 +10,7 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from kvtui.bench.replay import Replay
 from tests.signals import hear_interrupts
 from tests.wire.scripted import Asked, error, models, scripted, sse
 from tests.wire.timing import TimingServer, timing_server
+
+Here = Callable[..., subprocess.CompletedProcess[str]]
 
 FIELDS = {
     "started_at", "outcome", "partial", "connect_ms", "ttft_ms", "ttfa_ms", "tpot_ms",
@@ -194,9 +196,12 @@ def test_what_is_wrong_before_an_answer(
     outcome: str,
     model: tuple[str, ...],
     tmp_path: Path,
+    kvtui_here: Here,
 ) -> None:
-    status, table = run_json(*flags, *model, "--prompt", "Hi", env=environment(tmp_path, **env))
-    assert status == 1
+    environ = environment(tmp_path, **env)
+    done = kvtui_here("run", "--json", *flags, *model, "--prompt", "Hi", env=environ)
+    assert done.returncode == 1
+    table = json.loads(done.stdout)
     failure = table["runs"][0]["failure"]
     assert f"{failure['class']}.{failure['subcode']}" == outcome
     assert failure["message"]
@@ -282,9 +287,9 @@ def test_a_base_url_that_was_put_right(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_flags_are_status_2_and_one_sentence(
-    flags: tuple[str, ...], words: str, tmp_path: Path
+    flags: tuple[str, ...], words: str, tmp_path: Path, kvtui_here: Here
 ) -> None:
-    done = kvtui(*flags, env=environment(tmp_path))
+    done = kvtui_here("run", *flags, env=environment(tmp_path))
     assert done.returncode == 2
     assert words in done.stderr
     assert done.stdout == ""

@@ -7,11 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.signals import hear_interrupts
+
+Here = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def kvtui(
@@ -63,9 +66,9 @@ def config(tmp_path: Path) -> dict[str, str]:
     ],
 )
 def test_what_cannot_be_used_is_named(
-    config: dict[str, str], arguments: list[str], said: str
+    kvtui_here: Here, config: dict[str, str], arguments: list[str], said: str
 ) -> None:
-    ran = kvtui(*arguments, **config)
+    ran = kvtui_here(*arguments, env=config)
     assert ran.returncode == 2, ran
     assert said in ran.stderr
     assert ran.stdout == ""

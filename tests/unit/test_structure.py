@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -37,6 +38,7 @@ def targets(node: ast.Import | ast.ImportFrom, package: str) -> list[str]:
     return [f"{base}.{alias.name}" for alias in node.names]
 
 
+@cache
 def graph(*, lazy: bool) -> dict[str, set[str]]:
     """Each module of kvtui with those it imports."""
     files = {}
