@@ -33,6 +33,11 @@ def tr(text: str, /, **values: object) -> str:
     return said.format(**values) if values else said
 
 
+def later(text: str) -> str:
+    """Marks a text of a table, which ``tr`` translates where it is shown."""
+    return text
+
+
 def use(code: str) -> None:
     """Take a language from now on.
 
@@ -42,6 +47,11 @@ def use(code: str) -> None:
     texts = {} if code == ENGLISH else load(code)
     _texts.clear()
     _texts.update(texts)
+
+
+def wanted(flag: str | None, environ: Mapping[str, str], setting: str | None = None) -> str | None:
+    """The language asked for: by a flag, ``KVTUI_LANG``, or the settings; None where by nobody."""
+    return flag or environ.get("KVTUI_LANG") or setting
 
 
 def codes() -> list[str]:

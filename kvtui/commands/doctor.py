@@ -15,6 +15,7 @@ import click
 from kvtui.commands.errors import BadInput
 from kvtui.commands.options import Number, endpoint_options
 from kvtui.commands.output import print_json
+from kvtui.commands.speech import lang_option, speak
 from kvtui.config import ConfigError, Endpoint, load_settings, resolve_endpoint
 from kvtui.text import milliseconds, one_line, redact
 
@@ -48,6 +49,7 @@ _file = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 @click.option(
     "--timeout-first-token", type=Number(min=0, min_open=True), help="Seconds to the first token."
 )
+@lang_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def doctor(as_json: bool, **flags: Any) -> None:
     """Check settings, URL, network, base path, key, models and a streamed request.
@@ -57,6 +59,8 @@ def doctor(as_json: bool, **flags: Any) -> None:
     0 nothing failed, 1 something did, 2 wrong flags or files.
     """
     try:
+        if not as_json:  # what machines read is English
+            speak(flags.get("lang"), load_settings().defaults.lang)
         endpoint, notes = _endpoint(flags)
         with ExitStack() as stack:
             if endpoint.embedded:

@@ -15,6 +15,7 @@ from kvtui.commands.interrupts import Interrupts, interrupts_noted
 from kvtui.commands.options import endpoint_options, request_options
 from kvtui.commands.prompts import read_messages, read_prompt
 from kvtui.commands.run_record import write_run, writer_of
+from kvtui.commands.speech import lang_option, speak
 from kvtui.config import ConfigError, load_settings
 from kvtui.text import one_line, redact, sanitise
 
@@ -42,6 +43,7 @@ _STOP_S = 3.0
     help="Record the runs in this file, for kvtui replay, runs and compare.",
 )
 @click.option("--no-text", is_flag=True, help="Record no answer's text, only its stamps.")
+@lang_option
 @click.option("--formula", is_flag=True, help="Each figure's formula with its numbers.")
 def run(as_json: bool, formula: bool, **flags: Any) -> None:
     """Send a request, stream the answer, print what was measured.
@@ -59,6 +61,8 @@ def _run(as_json: bool, formula: bool, flags: dict[str, Any]) -> int:
     except ConfigError as error:
         raise BadInput(str(error)) from None
     writer = writer_of(flags)
+    if not as_json:  # what machines read is English
+        speak(flags.get("lang"), settings.defaults.lang)
     messages = read_messages(flags["messages_file"]) if flags.get("messages_file") else None
     prompt = read_prompt(flags, settings.defaults.prompt) if messages is None else ""
     with interrupts_noted() as stop:

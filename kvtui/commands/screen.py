@@ -19,6 +19,7 @@ def open_screen(options: Mapping[str, Any]) -> int:
         ScreenRefused: There is no terminal to draw on, or the piped prompt cannot be used.
     """
     options = dict(options)
+    _take_language(options.get("lang"))
     if not os.environ.get("TEXTUAL_DRIVER"):
         _take_stdin(options)
         _require_terminal()
@@ -26,6 +27,18 @@ def open_screen(options: Mapping[str, Any]) -> int:
     from kvtui.ui.app import run
 
     return run(options)
+
+
+def _take_language(flag: str | None) -> None:
+    """The one that a flag or the environment asks for; the settings are read after the frame."""
+    from kvtui.language import LanguageError, use, wanted
+
+    code = wanted(flag, os.environ)
+    if code:
+        try:
+            use(code)
+        except LanguageError as error:
+            raise ScreenRefused(str(error)) from None
 
 
 def _take_stdin(options: dict[str, Any]) -> None:

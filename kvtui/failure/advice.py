@@ -14,6 +14,7 @@ from kvtui.failure.case import Case
 from kvtui.failure.facts import ALWAYS, FACTS
 from kvtui.failure.predicates import parse_condition
 from kvtui.failure.taxonomy import NAMES
+from kvtui.language import tr
 
 _RETRY = ("yes", "no", "depends")
 _MOST_FIXES = 5
@@ -43,7 +44,7 @@ class Text:
             if fact is None:
                 return None
             facts[name] = fact
-        return self.template.format_map(facts)
+        return tr(self.template).format_map(facts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from kvtui.failure import Evidence, Hint, KeyFacts, Verdict
+from kvtui.language import later, tr
 from kvtui.measure.buffering import LATE_S, framed_so, held_back
 from kvtui.measure.figures import FirstToken, RunFigures, TokenSource
 from kvtui.measure.mask import Mask
@@ -252,46 +253,68 @@ def _hints(
         hints.append(
             Hint(
                 "client_bound",
-                f"This machine was {late * 1000:.0f} ms late in reading, so the decode rate is not"
-                " the server's: close what keeps it busy, or ask for fewer streams.",
+                tr(
+                    "This machine was {late} ms late in reading, so the decode rate is not"
+                    " the server's: close what keeps it busy, or ask for fewer streams.",
+                    late=f"{late * 1000:.0f}",
+                ),
             )
         )
     if hidden:
         hints.append(
             Hint(
                 "hidden_reasoning",
-                f"{tally.reasoning_tokens} reasoning tokens were counted but not sent: the first"
-                " token and the decode rate cannot be seen.",
+                tr(
+                    "{tokens} reasoning tokens were counted but not sent: the first"
+                    " token and the decode rate cannot be seen.",
+                    tokens=tally.reasoning_tokens,
+                ),
             )
         )
     if source == "estimate":
         hints.append(
             Hint(
                 "estimated_count",
-                f"The server counted no tokens; ~{tokens} is an estimate from"
-                f" {_some(tally.chunks, 'chunk')}.",
+                tr(
+                    "The server counted no tokens; ~{tokens} is an estimate from {chunks}.",
+                    tokens=tokens,
+                    chunks=_some(tally.chunks, later("{n} chunk"), later("{n} chunks")),
+                ),
             )
         )
     if timing.tps is not None and tokens is not None and tokens < FEW_SAMPLES:
         hints.append(
             Hint(
                 "few_samples",
-                f"{_some(tokens, 'token')} are few: below {FEW_SAMPLES} a decode rate is noisy.",
+                tr(
+                    "{tokens} are few: below {enough} a decode rate is noisy.",
+                    tokens=_some(tokens, later("{n} token"), later("{n} tokens")),
+                    enough=FEW_SAMPLES,
+                ),
             )
         )
     if tally.cached_prompt_tokens:
         hints.append(
             Hint(
                 "warm_prefix",
-                f"{_some(tally.cached_prompt_tokens, 'prompt token')} came from the server's"
-                " prefix cache: this TTFT is warm.",
+                tr(
+                    "{tokens} came from the server's prefix cache: this TTFT is warm.",
+                    tokens=_some(
+                        tally.cached_prompt_tokens,
+                        later("{n} prompt token"),
+                        later("{n} prompt tokens"),
+                    ),
+                ),
             )
         )
     if key.origin is None and key.wanted_variable and not verdict.is_failure:
         hints.append(
             Hint(
                 "key_not_found",
-                f"No key was sent: {one_line(key.wanted_variable, 80)} holds or gives none.",
+                tr(
+                    "No key was sent: {variable} holds or gives none.",
+                    variable=one_line(key.wanted_variable, 80),
+                ),
             )
         )
     unique: dict[str, Hint] = {}
@@ -300,8 +323,8 @@ def _hints(
     return tuple(unique.values())
 
 
-def _some(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+def _some(number: int, one: str, many: str) -> str:
+    return tr(one if number == 1 else many, n=number)
 
 
 def _ms(seconds: float | None) -> float | None:

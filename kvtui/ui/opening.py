@@ -87,6 +87,7 @@ def open_all(app: KvtuiApp) -> None:
     )
     fps, problem = frames_per_second(app.options, settings)
     problems += [problem] if problem else []
+    problems += take_language(app, settings)
     main.post_message(ConductorReady(app.conductor, fps))
     view, wrong = load_memory(app.options, settings)
     wrong += take_theme(app, settings)
@@ -288,6 +289,27 @@ def frames_per_second(
     if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= MOST_FPS:
         return int(text), ""
     return usual, f"KVTUI_FPS must be a whole number from 1 to {MOST_FPS}: {usual} is used."
+
+
+def take_language(app: KvtuiApp, settings: Settings) -> list[str]:
+    """Take the configuration's language where neither flag nor environment named one.
+
+    Returns:
+        A sentence where there is none of that code.
+    """
+    import os
+
+    from kvtui.language import ENGLISH, LanguageError, use, wanted
+
+    code = settings.defaults.lang
+    if not code or code == ENGLISH or wanted(app.options.get("lang"), os.environ):
+        return []
+    try:
+        use(code)
+    except LanguageError as error:
+        return [str(error)]
+    app.call_later(app.main.refresh_language)
+    return []
 
 
 def take_theme(app: KvtuiApp, settings: Settings) -> list[str]:

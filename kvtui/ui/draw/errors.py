@@ -4,9 +4,24 @@ from __future__ import annotations
 
 import re
 
+from rich.cells import cell_len
+
 from kvtui.failure import Evidence
+from kvtui.language import tr
 from kvtui.text import one_line, sanitise
-from kvtui.ui.rows import BLANK, Row, Span, between, clip, clip_middle, crop, row, width_of, wrap
+from kvtui.ui.rows import (
+    BLANK,
+    Row,
+    Span,
+    between,
+    clip,
+    clip_middle,
+    crop,
+    left,
+    row,
+    width_of,
+    wrap,
+)
 from kvtui.ui.state import ErrorsState, Failure
 
 MORE_MARK = Span("more ▸ 3", "accent", "screen.zoom(3)")
@@ -33,13 +48,15 @@ def errors_rows(state: ErrorsState, width: int, height: int) -> list[Row]:
         return _pad(_empty(state, width), footer, width, height, lost=False)
     body: list[Row] = []
     if state.shown:
-        place = f"{state.shown + 1} of {len(state.failures)}"
-        body.append(row(("‹ ", "accent"), (f"an older failure, {place}", "muted")))
+        place = tr("{shown} of {all}", shown=state.shown + 1, all=len(state.failures))
+        body.append(row(("‹ ", "accent"), (tr("an older failure, {place}", place=place), "muted")))
     elif state.last_ok:
         glyph, role, how = (
-            ("■ ", "warn", "was stopped") if state.last_stopped else ("✓ ", "good", "went well")
+            ("■ ", "warn", tr("last request was stopped; before it:"))
+            if state.last_stopped
+            else ("✓ ", "good", tr("last request went well; before it:"))
         )
-        body.append(row((glyph, role), (f"last request {how}; before it:", "muted")))
+        body.append(row((glyph, role), (how, "muted")))
     body += _badge(latest, width)
     fixes = _fixes(latest, width)
     # What to do must be seen: a long sentence gives way to the first fixes.
@@ -50,7 +67,9 @@ def errors_rows(state: ErrorsState, width: int, height: int) -> list[Row]:
     hints = [
         line
         for hint in (state.hints if not state.shown else ())
-        for line in _hanging("· ", "faint", f"hint: {sanitise(hint.message)}", "muted", width)
+        for line in _hanging(
+            "· ", "faint", f"{tr('hint')}: {sanitise(hint.message)}", "muted", width
+        )
     ]
     if hints:
         body += [BLANK, *hints] if height > 14 else hints
@@ -70,11 +89,11 @@ def _wait(state: ErrorsState, width: int) -> list[Row]:
     if state.wait_s is None or state.shown:
         return []
     if not state.wait_s:
-        return [row(("● ", "good"), ("the wait is over: ", "text"), ("r", "key"), " asks again")]
+        return [row(("● ", "good"), (tr("the wait is over: r asks again"), "text"))]
     minutes, seconds = divmod(state.wait_s, 60)
-    left = f"{minutes}:{seconds:02} to wait"
-    more = row(("  r", "key"), (" asks at once", "muted")) if width >= 34 else BLANK
-    return [row(("◷ ", "warn"), (left, "strong"), *more)]
+    due = tr("{time} to wait", time=f"{minutes}:{seconds:02}")
+    more = row(("  r", "key"), (" " + tr("asks at once"), "muted")) if width >= 34 else BLANK
+    return [row(("◷ ", "warn"), (due, "strong"), *more)]
 
 
 def _cut(lines: list[str], most: int, width: int) -> list[Row]:
@@ -142,9 +161,10 @@ def with_key(fix: str) -> str:
 
 
 def _hanging(mark: str, mark_role: str, text: str, role: str, width: int) -> list[Row]:
-    lines = wrap(text, width - len(mark))
+    indent = cell_len(mark)
+    lines = wrap(text, width - indent)
     return [
-        row((mark if not index else " " * len(mark), mark_role), (line, role))
+        row((mark if not index else " " * indent, mark_role), (line, role))
         for index, line in enumerate(lines)
     ]
 
@@ -192,13 +212,13 @@ def _facts(failure: Failure, width: int, room: int) -> list[Row]:
     whole = [
         line
         for name, text in pairs
-        for line in _hanging(f"{name:<8}", "muted", text, "text", width)
+        for line in _hanging(left(tr(name), 8), "muted", text, "text", width)
     ]
     if len(whole) <= room:
         return whole
     return [
         row(
-            (f"{name:<8}", "muted"),
+            (left(tr(name), 8), "muted"),
             ((clip_middle if name == "asked" else clip)(text, width - 8), "text"),
         )
         for name, text in pairs
@@ -249,7 +269,7 @@ def _keys(state: ErrorsState, width: int, rows: int) -> list[Row]:
         gap = [Span("  ", "muted")] if lines[-1] else []
         entry = [
             Span(key, "key", f"screen.{action}"),
-            Span(f" {word}", "muted", f"screen.{action}"),
+            Span(f" {tr(word)}", "muted", f"screen.{action}"),
         ]
         if width_of((*lines[-1], *gap, *entry)) > width:
             if len(lines) == rows:
@@ -304,17 +324,19 @@ _SHORT = {
 def _empty(state: ErrorsState, width: int) -> list[Row]:
     rows: list[Row] = []
     if state.counts:
-        rows.append(row(("✓ ", "good"), ("no failure so far", "text")))
+        rows.append(row(("✓ ", "good"), (tr("no failure so far"), "text")))
     else:
-        rows.append(row(("nothing has failed yet", "text")))
+        rows.append(row((tr("nothing has failed yet"), "text")))
     if state.hints:
         for hint in state.hints:
-            rows += _hanging("· ", "faint", f"hint: {sanitise(hint.message)}", "muted", width)
+            rows += _hanging(
+                "· ", "faint", f"{tr('hint')}: {sanitise(hint.message)}", "muted", width
+            )
         return rows
-    text = "A failed request shows here: what went wrong, what to do first, and the evidence."
+    text = tr("A failed request shows here: what went wrong, what to do first, and the evidence.")
     rows += [row((line, "muted")) for line in wrap(text, width)]
     if state.demo:
-        rows += [row((line, "muted")) for line in wrap("M, then demo-auth, shows one.", width)]
+        rows += [row((line, "muted")) for line in wrap(tr("M, then demo-auth, shows one."), width)]
     return rows
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
+from kvtui.language import later, tr
 from kvtui.text import UNKNOWN, binary_size, count
 from kvtui.ui.draw.bars import gauge
 from kvtui.ui.draw.memory_card import card_bar, card_legend, short_legend
@@ -55,17 +56,19 @@ def _title(state: MemoryState, width: int) -> list[Row]:
     if state.as_if:
         if width < WIDE:
             users = f" × {state.users}"
-            name = clip(state.model, width - len("as if ") - len(users))
-            return [row(("as if ", "warn"), (name, "strong"), (users, "strong"))]
-        users = f" × {state.users} user{'s' if state.users != 1 else ''}"
-        taken = len("as if  ") + len(users) + len(kv) + 1
+            name = clip(state.model, width - cell_len(tr("as if ")) - len(users))
+            return [row((tr("as if "), "warn"), (name, "strong"), (users, "strong"))]
+        users = " × " + (tr("1 user") if state.users == 1 else tr("{n} users", n=state.users))
+        taken = cell_len(tr("as if ")) + 1 + cell_len(users) + len(kv) + 1
         weights = f" {state.weights}"
         if len(state.model) + len(weights) + taken > width:
             weights = ""
         name = clip(state.model, max(8, width - taken))
         return [
             between(
-                row(("as if ", "warn"), (name, "strong"), (weights, "muted"), (users, "strong")),
+                row(
+                    (tr("as if "), "warn"), (name, "strong"), (weights, "muted"), (users, "strong")
+                ),
                 row((kv, "muted")),
                 width,
             )
@@ -78,14 +81,21 @@ def _title(state: MemoryState, width: int) -> list[Row]:
 
 
 def _sequence(state: MemoryState, width: int) -> list[Row]:
-    name = "sequence " if width >= WIDE else "seq "
+    name = (tr("sequence") if width >= WIDE else tr("seq")) + " "
     if state.users > 1:
-        name = f"{state.users} seq "
+        name = f"{state.users} {tr('seq')} "
     if state.cache_off:
-        return [row((name, "muted"), (clip("cache off: nothing kept", width - len(name)), "warn"))]
+        return [
+            row(
+                (name, "muted"),
+                (clip(tr("cache off: nothing kept"), width - cell_len(name)), "warn"),
+            )
+        ]
     figures = f" {state.live_tokens:,} / {state.reserved_tokens:,}"
     figures = right(figures, max(len(figures), 2 * len(f"{state.reserved_tokens:,}") + 4))
-    bar = gauge(state.live_tokens, state.reserved_tokens, max(4, width - len(name) - len(figures)))
+    bar = gauge(
+        state.live_tokens, state.reserved_tokens, max(4, width - cell_len(name) - len(figures))
+    )
     over = state.live_tokens > state.reserved_tokens
     return [row((name, "muted"), *bar, (figures, "warn" if over else "strong"))]
 
@@ -101,7 +111,7 @@ def _server(server: ServerKV, width: int) -> list[Row]:
         tokens += f" / {total:,}"
     first = (size or share) if wide else (share or size)
     end = f"{tokens} tok" if tokens else ""
-    name = "server said " if server.stale else "server says "
+    name = (tr("server said") if server.stale else tr("server says")) + " "
     role = "muted" if server.stale else "strong"
     head = row((name if wide else name.split()[0] + " ", "muted"), (first, role))
     head = between(head, row((end, role)), width)
@@ -137,21 +147,23 @@ def _fits(state: MemoryState, width: int) -> list[Row]:
     )
     most = UNKNOWN if state.max_requests is None else f"{state.max_requests:,} × {state.context:,}"
     kept = f" ({state.kv_dtype})" if width < WIDE else ""
-    rows = [between(row(("per token", "muted"), (kept, "muted")), row((token, "strong")), width)]
+    rows = [
+        between(row((tr("per token"), "muted"), (kept, "muted")), row((token, "strong")), width)
+    ]
     if constant and width >= WIDE:
         rows.append(
             between(
-                row(("constant per sequence", "muted")),
+                row((tr("constant per sequence"), "muted")),
                 row((binary_size(constant), "strong")),
                 width,
             )
         )
     limit = f" (model {state.model_context:,})" if beyond and width >= WIDE else ""
     rows.append(
-        between(row(("longest", "muted"), (limit, "muted")), row((longest, "strong")), width)
+        between(row((tr("longest"), "muted"), (limit, "muted")), row((longest, "strong")), width)
     )
     role = "strong" if state.max_requests else "bad"
-    rows.append(between(row(("most at once", "muted")), row((most, role)), width))
+    rows.append(between(row((tr("most at once"), "muted")), row((most, role)), width))
     if state.model_context is not None and state.context > state.model_context:
         limit = f"model's limit {state.model_context:,}"
         long = f"▲ {state.context:,}: {limit}"
@@ -176,8 +188,8 @@ def _notes(state: MemoryState, width: int) -> list[Row]:
 
 
 def _empty(width: int) -> list[Row]:
-    text = (
+    text = later(
         "What the KV cache costs on a card: weights, overhead, cache in use and free. "
         "g chooses the card, m the model."
     )
-    return [row((line, "muted")) for line in wrap(text, width)]
+    return [row((line, "muted")) for line in wrap(tr(text), width)]

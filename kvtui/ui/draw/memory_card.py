@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kvtui.language import tr
 from kvtui.text import GIB, UNKNOWN, binary_size, gib
 from kvtui.ui.draw.bars import segments
 from kvtui.ui.draw.sections import WIDE
@@ -34,7 +35,7 @@ def card_legend(state: MemoryState, width: int) -> list[Row]:
             between(
                 row(
                     (f"{part.glyph} ", part.role),
-                    (left(part.name, 9), "text"),
+                    (left(tr(part.name), 9), "text"),
                     " ",
                     (right(size, 12), "strong"),
                 ),
@@ -57,7 +58,7 @@ def short_legend(state: MemoryState, width: int) -> list[Row]:
             row(
                 ("KV ", "muted"),
                 (_amount(used), "strong"),
-                (" of ", "muted"),
+                (" / ", "muted"),
                 (f"{gib(used + free)} GiB", "text"),
             ),
             BLANK,
@@ -71,8 +72,8 @@ def _missing(state: MemoryState) -> int:
 
 
 def _misfit(state: MemoryState, width: int) -> Row:
-    text = f"✗ misses {binary_size(_missing(state))}"
-    more = " of this card · g card, W weights" if width >= WIDE + 12 else " · g, W"
+    text = "✗ " + tr("misses {size}", size=binary_size(_missing(state)))
+    more = f" · {tr('g card, W weights')}" if width >= WIDE + 12 else " · g, W"
     return crop(row((text, "bad"), (more, "muted")), width)
 
 

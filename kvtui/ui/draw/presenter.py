@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kvtui.language import tr
 from kvtui.text import UNKNOWN, milliseconds
 from kvtui.ui.draw.digits import HEIGHT, big, enlarged
 from kvtui.ui.draw.stream import big_rate, figures, phase_bar, spark_row
@@ -30,7 +31,9 @@ def presenter_rows(state: StreamState, width: int, height: int) -> list[Row]:
     room = min(room, max(_CHARS, plain) * scale)
     digits = enlarged(big(figure, plain), scale)
     tall = HEIGHT * scale
-    when = "now" if state.running else ("decode" if figure != UNKNOWN else "")
+    when = ""
+    if state.running or figure != UNKNOWN:
+        when = tr("now") if state.running else tr("decode")
     snapshot = state.snapshot
     column: list[Row] = [row((f"{unit} {when}".rstrip(), "strong"))]
     if wide:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
+
+from kvtui.language import tr
 from kvtui.text import one_line
 from kvtui.ui.rows import Row, Span, between, clip, row
 from kvtui.ui.state import PromptForm
@@ -11,18 +14,20 @@ def prompt_rows(form: PromptForm, width: int, *, embedded: bool, paused: bool) -
     """The rule (which says when the text is not followed), the prompt, its parameters."""
     rows: list[Row] = []
     if paused:
-        note = " ▼ not following · f returns "
+        note = f" ▼ {tr('not following · f returns')} "
         rows.append(
             row(
                 ("──", "faint"),
                 Span(note, "badge-accent", "screen.follow"),
-                ("─" * max(0, width - len(note) - 2), "faint"),
+                ("─" * max(0, width - cell_len(note) - 2), "faint"),
             )
         )
     else:
         rows.append((Span("─" * width, "faint"),))
     text = one_line(form.prompt, 400)
-    shown = (clip(text, width - 2), "text") if text else ("no prompt yet: e writes one", "muted")
+    shown = (
+        (clip(text, width - 2), "text") if text else (tr("no prompt yet: e writes one"), "muted")
+    )
     rows.append(row(("❯ ", "accent"), Span(*shown, "screen.edit")))
     rows.append(_parameters(form, width, embedded))
     return rows
@@ -35,8 +40,8 @@ def _parameters(form: PromptForm, width: int, embedded: bool) -> Row:
     repeats = f" · ×{form.repeats}" + (unique if width >= 60 else "")
     cache = ""
     if embedded:
-        cache = " · cache on" if form.kv_cache else ""
-    off = " · cache OFF" if embedded and not form.kv_cache else ""
+        cache = f" · {tr('cache on')}" if form.kv_cache else ""
+    off = f" · {tr('cache OFF')}" if embedded and not form.kv_cache else ""
     start = row(
         ("  max ", "muted"),
         (limit, "text"),
@@ -46,5 +51,5 @@ def _parameters(form: PromptForm, width: int, embedded: bool) -> Row:
         (cache, "muted"),
         (off, "warn"),
     )
-    system = "system set" if form.system else ""
+    system = tr("system set") if form.system else ""
     return between(start, row((system if width >= 60 else "", "muted")), width)

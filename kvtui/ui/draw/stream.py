@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kvtui.language import tr
 from kvtui.text import UNKNOWN, count, milliseconds, rate
 from kvtui.ui.draw.bars import gauge
 from kvtui.ui.draw.digits import HEIGHT, big
@@ -73,7 +74,7 @@ def phase_bar(state: StreamState, width: int) -> Row:
             spans.append(Span(joint, "faint" if index > current else "muted"))
         glyph, role = _step(index, current, phase)
         spans.append(Span(f"{glyph} ", role))
-        spans.append(Span(name, "muted" if index > current else "text"))
+        spans.append(Span(tr(name), "muted" if index > current else "text"))
         if time:
             spans.append(Span(" " + time, "muted" if index > current else "strong"))
         if index == 1 and phase == "prefill" and snapshot.prefill_total:
@@ -147,14 +148,15 @@ def _end_mark(state: StreamState, roomy: bool) -> Row:
     if phase == "done":
         if state.outcome and state.outcome != "ok":
             label = state.outcome.replace("_", " ") if roomy else "cut"
-            return row((run + "  " if run and roomy else "", "muted"), ("✂ " + label, "warn"))
+            return row((run + "  " if run and roomy else "", "muted"), ("✂ " + tr(label), "warn"))
         return row(
-            (run + "  " if run and roomy else "", "muted"), ("✓ done" if roomy else "✓", "good")
+            (run + "  " if run and roomy else "", "muted"),
+            (f"✓ {tr('done')}" if roomy else "✓", "good"),
         )
     if phase == "stopped":
-        return row(("■ stopped" if roomy else "■", "warn"))
+        return row((f"■ {tr('stopped')}" if roomy else "■", "warn"))
     if phase == "failed":
-        return row(("▲ failed" if roomy else "▲", "bad"))
+        return row((f"▲ {tr('failed')}" if roomy else "▲", "bad"))
     return row((run if roomy else run.removeprefix("run "), "muted"))
 
 
@@ -174,7 +176,9 @@ def _grid(state: StreamState, width: int, *, roomy: bool) -> list[Row]:
     figure, unit = big_rate(state, roomy=roomy)
     digits = big(figure, 15 if roomy else 11)
     mark = "~" if state.running and snapshot.running_tps_estimated else ""
-    when = "now" if state.running else ("decode" if snapshot.decode_tps is not None else "")
+    when = ""
+    if state.running or snapshot.decode_tps is not None:
+        when = tr("now") if state.running else tr("decode")
     if not roomy:
         first = _column(_left_figures(state, short=True)[:3], 5, 7)
         rest = width - 11 - 2 - 13 - 2
@@ -192,7 +196,7 @@ def _grid(state: StreamState, width: int, *, roomy: bool) -> list[Row]:
 def _column(pairs: list[tuple[str, str]], label: int, value: int) -> list[Row]:
     return [
         row(
-            (left(name, label), "muted"),
+            (left(tr(name), label), "muted"),
             " ",
             (right(text, value), "muted" if text == UNKNOWN else "strong"),
         )
@@ -225,7 +229,7 @@ def _right_figures(state: StreamState, *, short: bool) -> list[tuple[str, str]]:
         return [("tok", tokens), ("by", source), ("fin", finish)]
     prompt = count(snapshot.prompt_tokens)
     if snapshot.cached_prompt_tokens is not None:
-        prompt += f" ({snapshot.cached_prompt_tokens:,} cached)"
+        prompt += " (" + tr("{n} cached", n=f"{snapshot.cached_prompt_tokens:,}") + ")"
     return [("tokens", tokens), ("counted", source), ("prompt", prompt), ("finish", finish)]
 
 
@@ -242,18 +246,18 @@ def _extra_figures(state: StreamState) -> list[tuple[str, str]]:
 def spark_row(state: StreamState, width: int) -> Row:
     """The rate over the request, from zero, with min, max and now."""
     if not state.series:
-        return row(("▁" * min(24, width // 2), "faint"), ("  tokens per second", "muted"))
+        return row(("▁" * min(24, width // 2), "faint"), ("  " + tr("tokens per second"), "muted"))
     series = [tps for _, tps in state.series]
     start = next((at for at, tps in enumerate(series) if tps), 0)
     series = series[start:]  # before the second stamp there is no rate, which is not a slow one
     low, high, now = min(series), max(series), series[-1]
     if width >= WIDE:
         legend = row(
-            ("  min ", "muted"),
+            (f"  {tr('min')} ", "muted"),
             (right(rate(low), 5), "text"),
-            (" max ", "muted"),
+            (f" {tr('max')} ", "muted"),
             (right(rate(high), 5), "text"),
-            (" now ", "muted"),
+            (f" {tr('now')} ", "muted"),
             (right(rate(now), 5), "strong"),
         )
     else:
@@ -280,9 +284,9 @@ def _compared(state: StreamState, width: int) -> Row:
     unit = " tok/s" if width >= WIDE - 4 else ""
     return crop(
         row(
-            ("cache off ", "muted"),
+            (tr("cache off") + " ", "muted"),
             (f"{rate(both.off_tps)}{unit}", "text"),
-            (" · on ", "muted"),
+            (f" · {tr('on')} ", "muted"),
             (f"{rate(both.on_tps)} tok/s", "strong"),
             (f" ({times})", "muted"),
         ),
@@ -305,7 +309,7 @@ def _rule_or_median(state: StreamState, width: int) -> Row:
     )
     text = row(
         ("── ", "faint"),
-        (f"median of {median.n}  ", "muted"),
+        (tr("median of {n}", n=median.n) + "  ", "muted"),
         (f"{rate(median.decode_tps)} tok/s", "strong"),
         (f"{spread}  TTFT ", "muted"),
         (milliseconds(median.ttft_ms), "strong"),

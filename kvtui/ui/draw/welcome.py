@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from kvtui.ui.rows import BLANK, Row, row, wrap
+from kvtui.language import later, tr
+from kvtui.ui.rows import BLANK, Row, left, row, wrap
 from kvtui.ui.state import EndpointView
 
-_FIRST = (("⏎", "send the prompt below and measure the stream"), ("e", "edit it first"))
+_FIRST = (
+    ("⏎", later("send the prompt below, and measure it")),
+    ("e", later("edit it first")),
+)
 _EMBEDDED = (
-    ("k", "switch the KV cache off, send again, and watch every step slow down"),
-    ("w", "the same tokens as if on a large model, for many users (m, b)"),
-    ("M", "a demo of each failure"),
+    ("k", later("KV cache off: send again, it slows down")),
+    ("w", later("as if on a large model, for many (m, b)")),
+    ("M", later("a demo of each failure")),
 )
 _REMOTE = (
-    ("M", "choose among the models served"),
-    ("m", "choose the model whose memory is shown"),
+    ("M", later("choose among the models served")),
+    ("m", later("choose the model whose memory is shown")),
 )
-_LAST = (("g", "choose the card"), ("?", "every key"))
+_LAST = (
+    ("g", later("choose the card")),
+    ("F2", later("the tour: all of it live, step by step")),
+    ("?", later("every key")),
+)
+_KEY = 3
+"""Cells of the keys."""
 
 
 def welcome_rows(view: EndpointView, width: int) -> list[Row]:
@@ -26,15 +36,15 @@ def welcome_rows(view: EndpointView, width: int) -> list[Row]:
     rows: list[Row] = [BLANK]
     if not view.ready:
         what = (
-            "The embedded engine is starting: a real model, on this machine, no key."
+            later("The embedded engine is starting: a real model, on this machine, no key.")
             if view.embedded
-            else "The endpoint is being asked which models it serves."
+            else later("The endpoint is being asked which models it serves.")
         )
-        rows += [row((line, "muted")) for line in wrap(what, width)]
+        rows += [row((line, "muted")) for line in wrap(tr(what), width)]
         if view.waiting:
-            rows += [row((line, "accent")) for line in wrap("The run begins then.", width)]
+            rows += [row((line, "accent")) for line in wrap(tr("The run begins then."), width)]
         rows.append(BLANK)
     for key, text in (*_FIRST, *(_EMBEDDED if view.embedded else _REMOTE), *_LAST):
-        for index, line in enumerate(wrap(text, width - 3)):
-            rows.append(row((f"{key}  " if not index else "   ", "key"), (line, "muted")))
+        for index, line in enumerate(wrap(tr(text), width - _KEY)):
+            rows.append(row((left("" if index else key, _KEY), "key"), (line, "muted")))
     return rows

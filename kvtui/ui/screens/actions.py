@@ -261,11 +261,17 @@ class MainActions:
 
     def action_palette(self) -> None:
         """Find a command by typing."""
+        from kvtui.language import tr
         from kvtui.ui.commands import offered, shown_key
+        from kvtui.ui.rows import left
 
         embedded = self.conductor is None or self.conductor.endpoint.embedded
         choices = [
-            (command.name, f"{command.label:<13} {command.help}", shown_key(command.keys[0]))
+            (
+                command.name,
+                f"{left(tr(command.label), 13)} {tr(command.help)}",
+                shown_key(command.keys[0]),
+            )
             for command in offered(embedded=embedded)
             if command.name != "palette"
         ]

@@ -8,6 +8,7 @@ from textual.binding import Binding
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 
+from kvtui.language import later, tr
 from kvtui.ui.commands import GROUPS, offered, shown_key
 from kvtui.ui.rows import Row, left, row, wrap
 from kvtui.ui.widgets.lines import LinesWidget
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
     from kvtui.ui.commands import Command
 
 KEYS = 12
-_MORE = """\
+_MORE = later("""\
 Inside a field only Enter, Esc, Tab and Ctrl keys act.
 
 ○ not yet   ◉ now   ● done   ■ stopped   ✕ failed
 ▓ weights   ▚ overhead   █ KV in use   ░ KV free   · outside the budget
 ~ an estimate   — not known   ┊ reasoning, apart from the answer
 
-TTFT is from the last byte of the request to the first token, TPOT the time from token to token after it, tok/s 1 / TPOT. GiB are 2^30 bytes."""  # noqa: E501
+TTFT is from the last byte of the request to the first token, TPOT the time from token to token after it, tok/s 1 / TPOT. GiB are 2^30 bytes.""")  # noqa: E501
 
 
 class HelpScreen(ModalScreen[None]):
@@ -49,13 +50,13 @@ class HelpScreen(ModalScreen[None]):
         """Explain a screen's commands; the main screen's, for this endpoint, if none are named."""
         super().__init__()
         self._commands = offered(embedded=embedded) if commands is None else commands
-        self._legend = legend
+        self._legend = tr(legend)
 
     def compose(self) -> ComposeResult:
         """One text, scrolled where it is longer than the screen."""
         with VerticalScroll(id="help") as box:
-            box.border_title = "Help"
-            box.border_subtitle = "esc close · ↑ ↓ scroll"
+            box.border_title = tr("Help")
+            box.border_subtitle = tr("esc close · ↑ ↓ scroll")
             yield HelpText(self.pairs(), self._legend)
 
     def on_mount(self) -> None:
@@ -69,10 +70,10 @@ class HelpScreen(ModalScreen[None]):
             commands = [item for item in self._commands if item.group == group]
             if not commands:
                 continue
-            pairs.append((group, ""))
+            pairs.append((tr(group), ""))
             for command in commands:
                 keys = " ".join(shown_key(key) for key in command.keys)
-                pairs.append((f"  {keys}", command.help))
+                pairs.append((f"  {keys}", tr(command.help)))
             pairs.append(("", ""))
         return pairs
 

@@ -363,6 +363,13 @@ class MainScreen(
         """Say when the text is not followed."""
         self.stream.prompt.paused = not message.following
 
+    def refresh_language(self) -> None:
+        """Draw what stands there already in the language in use."""
+        for pane in (self.memory_pane, self.errors, self.stream):
+            pane.retitle()
+        for widget in self.query(LinesWidget):
+            widget.redraw()
+
     def refresh_theme(self) -> None:
         """Draw all rows in the new theme's colours."""
         for widget in self.query(LinesWidget):

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from textual.reactive import var
 
+from kvtui.language import tr
 from kvtui.ui.commands import footer_commands, presenter_commands, shown_key
-from kvtui.ui.rows import Row, Span, between, row, width_of
+from kvtui.ui.rows import Row, Span, between, left, row, width_of
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class HeaderBar(LinesWidget):
         """The line."""
         view = self.endpoint
         if view is None:
-            return [row((" kvtui ", "badge-accent"), ("  starting", "muted"))]
+            return [row((" kvtui ", "badge-accent"), (f"  {tr('starting')}", "muted"))]
         glyph, word, role = self._PHASES.get(self.phase, ("○", self.phase, "muted"))
         resting = self.phase in ("done", "stopped", "failed") and not view.problem
         if not view.ready and (self.phase == "idle" or resting):
@@ -67,13 +68,15 @@ class HeaderBar(LinesWidget):
         mark = Span(
             f"◉ {self.experiment}  " if self.experiment else "", "accent", "screen.experiments"
         )
-        end = row(mark, (view.key, "muted"), "  ", (f"{glyph} ", role), (f"{word:<10}", role))
-        note = f"  ({view.note})" if wide and view.note else ""
+        end = row(
+            mark, (tr(view.key), "muted"), "  ", (f"{glyph} ", role), (left(tr(word), 10), role)
+        )
+        note = f"  ({tr(view.note)})" if wide and view.note else ""
         start = row(
             (" kvtui ", "badge-accent"),
             "  ",
             *([(f"{view.mark}  ", "accent")] if view.mark else []),
-            Span(view.label, "text", "screen.profile"),
+            Span(tr(view.label), "text", "screen.profile"),
             (" ▸ " if view.model else "", "muted"),
             Span(view.model, "strong", "screen.endpoint_model"),
             (note, "muted"),
@@ -133,7 +136,7 @@ class FooterBar(LinesWidget):
     @staticmethod
     def _entry(name: str, key: str, label: str) -> Row:
         action = f"screen.{name}"
-        return row(Span(shown_key(key), "key", action), Span(f" {label}  ", "muted", action))
+        return row(Span(shown_key(key), "key", action), Span(f" {tr(label)}  ", "muted", action))
 
 
 class TabsBar(LinesWidget):
@@ -150,5 +153,5 @@ class TabsBar(LinesWidget):
         spans: list[Span] = []
         for number, name in enumerate(("Stream", "Memory", "Errors"), 1):
             role = "badge-accent" if number == self.shown else "muted"
-            spans += [Span(f" {number} {name} ", role, f"screen.zoom({number})"), Span(" ")]
+            spans += [Span(f" {number} {tr(name)} ", role, f"screen.zoom({number})"), Span(" ")]
         return [tuple(spans)]

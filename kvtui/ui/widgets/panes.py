@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.reactive import var
 
+from kvtui.language import tr
 from kvtui.ui.rows import clip
 from kvtui.ui.widgets.lines import LinesWidget
 
@@ -28,8 +29,8 @@ def pane_title(number: int, name: str, right_side: str, width: int) -> Content:
         right_side: sanitised text for the right corner; may be empty.
         width: cells of the whole widget, border included.
     """
-    head = f"{number} {name}"
-    room = width - 6 - len(head)
+    head = f"{number} {tr(name)}"
+    room = width - 6 - cell_len(head)
     tail = clip(right_side, max(0, room - 3))
     if not tail or room < 8:
         return Content.assemble((head, "bold"))
@@ -128,6 +129,11 @@ class StatePane(TitledLines):
         """The title's line follows the width."""
         self._title()
 
+    def retitle(self) -> None:
+        """The title in another language."""
+        self._titled = None
+        self._title()
+
     def _title(self) -> None:
         self.set_title(self.number, self.heading, self.right_side())
 
@@ -180,7 +186,7 @@ class ErrorsPane(StatePane):
         state = self.state
         if state is None or not state.requests:
             return ""
-        return f"{state.failed} of {state.requests} failed"
+        return tr("{failed} of {requests} failed", failed=state.failed, requests=state.requests)
 
     def draw(self, width: int, height: int) -> Sequence[Row]:
         """The latest failure, hints, history."""

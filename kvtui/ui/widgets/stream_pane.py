@@ -106,6 +106,12 @@ class StreamPane(Vertical):
         else:
             self.text.note(f"── run {frame.began} of {frame.stream.repeats} ──")
 
+    def retitle(self) -> None:
+        """Title and empty state in another language."""
+        self._titled = None
+        self._title()
+        self.text.set_placeholder(self._placeholder())
+
     def _title(self) -> None:
         view = self._endpoint
         parts = [] if view is None else [view.model or view.label]

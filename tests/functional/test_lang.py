@@ -1,0 +1,119 @@
+"""``--lang``: the screen and the commands speak another language; machines read English."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import SETTINGS, Script, make_app
+from rich.cells import cell_len
+from test_inert import on_screen
+from test_screen import AUTH, AUTH_EVIDENCE, at, ready, until
+
+from kvtui import language
+from kvtui.config import Defaults
+from kvtui.failure import Evidence, classify
+from kvtui.ui.opening import take_language
+
+
+@pytest.fixture(autouse=True)
+def _english_afterwards() -> Iterator[None]:
+    yield
+    language.use("en")
+
+
+def lines(app: Any) -> list[str]:
+    """The screen's rows."""
+    app.screen.refresh()
+    return [
+        "".join(segment.text for segment in strip if not segment.control)
+        for strip in app.screen._compositor.render_strips()
+    ]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+async def test_the_screen_in_chinese_keeps_its_grid(size: tuple[int, int]) -> None:
+    language.use("zh")
+    script = Script(pieces=[], verdict=AUTH, evidence=AUTH_EVIDENCE, finish=None)
+    app = make_app(Script(), script)
+    async with app.run_test(size=size) as pilot:
+        await ready(pilot)
+        for step in (None, "enter", "enter", "w", "2", "3", "question_mark"):
+            if step is not None:
+                await pilot.press(step)
+                await at(pilot, pilot.app.fake.clock.now + 5)
+                await pilot.pause()
+            drawn = lines(app)
+            assert {cell_len(line) for line in drawn} == {size[0]}, step
+        await pilot.press("escape", "escape")
+        await pilot.pause()
+        shown = on_screen(app)
+        for word in ("流式输出", "显存", "错误", "退出"):
+            assert word in shown
+
+
+async def test_the_settings_language_is_taken_after_the_first_frame() -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(pilot)
+        settings = replace(SETTINGS, defaults=Defaults(lang="zh"))
+        assert take_language(app, settings) == []
+        await until(pilot, lambda: "显存" in on_screen(app) and "退出" in on_screen(app))
+        wrong = replace(SETTINGS, defaults=Defaults(lang="xx"))
+        (problem,) = take_language(app, wrong)
+        assert "en, zh" in problem
+
+
+def kvtui(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    import os
+
+    return subprocess.run(
+        [sys.executable, "-m", "kvtui", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment"),
+    [
+        (["--lang", "xx"], {}),
+        ([], {"KVTUI_LANG": "xx"}),
+        (["run", "--lang", "xx"], {}),
+        (["doctor"], {"KVTUI_LANG": "xx"}),
+    ],
+)
+def test_an_unknown_code_is_one_sentence(arguments: list[str], environment: dict[str, str]) -> None:
+    ran = kvtui(*arguments, **environment)
+    assert ran.returncode == 2
+    assert ran.stderr == "kvtui: There is no language 'xx': there are en, zh.\n"
+
+
+def test_what_machines_read_is_english(tmp_path: Path) -> None:
+    import json
+
+    refused = ["run", "--base-url", "http://127.0.0.1:1/v1", "--model", "m", "--lang", "zh"]
+    text = kvtui(*refused)
+    assert text.returncode == 1
+    plain = json.loads(kvtui(*refused, "--json").stdout)
+    failure = plain["runs"][0]["failure"]
+    assert failure["class"] == "network"
+    assert failure["message"].isascii()
+    assert all(fix.isascii() for fix in failure["fixes"])
+
+
+def test_class_and_subcode_are_the_same_in_every_language() -> None:
+    evidence = Evidence(status=401, host="h", body='{"error": {"code": "invalid_api_key"}}')
+    english = classify(evidence)
+    language.use("zh")
+    chinese = classify(evidence)
+    assert (english.cls, english.subcode) == (chinese.cls, chinese.subcode)
+    assert len(english.fixes) == len(chinese.fixes)
