@@ -297,3 +297,15 @@ async def test_f_shows_formulas_with_their_numbers() -> None:
         assert main.memory_pane.state.formula in text
         await pilot.press("F")
         assert app.screen is main
+
+
+async def test_keys_that_come_with_enter_are_no_part_of_the_query() -> None:
+    app = make_app(script("one two one two one " * 30))
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = await streamed(pilot)
+        await pilot.press("home", "slash", *"one")
+        await pilot.pause()
+        for key in ("enter", "n", "n"):  # in one read, as a quick typist or a script sends them
+            app.simulate_key(key)
+        await until(pilot, lambda: main.stream.text.search.number == 3)
+        assert main.stream.search.input.value == "one"

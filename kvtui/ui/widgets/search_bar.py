@@ -14,6 +14,7 @@ from kvtui.ui.widgets.lines import LinesWidget
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from textual import events
     from textual.app import ComposeResult
 
     from kvtui.ui.widgets.text_view import TextView
@@ -41,6 +42,30 @@ class Found(LinesWidget):
         return [row((text, "text" if count else "warn"), (keys, "muted"))]
 
 
+class SearchField(Input):
+    """Enter leaves it at once: keys that came in the same moment already belong to the text."""
+
+    def __init__(self, text: TextView) -> None:
+        super().__init__(placeholder="search the answer", compact=True)
+        self._text = text
+        self._left = False
+
+    def on_focus(self) -> None:
+        """Keys are this field's again."""
+        self._left = False
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key != "enter" and not self._left:
+            await super()._on_key(event)
+            return
+        event.stop()
+        event.prevent_default()
+        if self._left:
+            self.app.simulate_key(event.key)
+        self._left = True
+        self.screen.set_focus(self._text)
+
+
 class SearchBar(Horizontal):
     """Searches while one types; Enter goes to the text, Esc leaves (the screen's own key)."""
 
@@ -54,7 +79,7 @@ class SearchBar(Horizontal):
     def __init__(self, text: TextView) -> None:
         super().__init__(id="search")
         self._text = text
-        self.input = Input(placeholder="search the answer", compact=True)
+        self.input = SearchField(text)
         self.found = Found()
         self._counted = 0.0
 
@@ -69,11 +94,6 @@ class SearchBar(Horizontal):
         event.stop()
         self._text.find(event.value)
         self.show_counts()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """The keys n and N work again."""
-        event.stop()
-        self._text.focus()
 
     def show_counts(self) -> None:
         """Say which match is shown, of how many."""
