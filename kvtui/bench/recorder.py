@@ -51,7 +51,10 @@ class Recorder:
         self._text = text
         self.error = ""
         """Why nothing is written any more."""
-        self._secrets = tuple(s for s in secret if len(s) >= _SHORTEST_SECRET)
+        self._keys = tuple(s for s in secret if len(s) >= _SHORTEST_SECRET)
+        spelt = [_encoded(key)[1:-1] for key in self._keys]
+        spelt += [json.dumps(key)[1:-1].encode() for key in self._keys]
+        self._secrets = tuple(dict.fromkeys(spelt))
         self._file = -1
         self._segment = segment
 
@@ -97,11 +100,10 @@ class Recorder:
         """Append a line."""
         if self._file < 0 or self.error:
             return
-        text = json.dumps({"type": kind, **table}, ensure_ascii=False, separators=(",", ":"))
+        line = _encoded({"type": kind, **table})
         for secret in self._secrets:
-            text = text.replace(json.dumps(secret)[1:-1], "***")
-            text = text.replace(json.dumps(secret, ensure_ascii=False)[1:-1], "***")
-        line = text.encode("utf-8", "replace") + b"\n"
+            line = line.replace(secret, b"***")
+        line += b"\n"
         try:
             if os.write(self._file, line) < len(line):
                 self.error = "there was room for half a line only"
@@ -135,7 +137,7 @@ class Recorder:
         """Write a request that has ended, whatever became of it."""
         line = msgspec.to_builtins(sample)
         if kept is not None:
-            line["tape"] = pack(kept, self._secrets, text=self._text, headers=sample.cls != "ok")
+            line["tape"] = pack(kept, self._keys, text=self._text, headers=sample.cls != "ok")
         self.write("request", line)
 
     def end(self) -> None:
@@ -224,6 +226,14 @@ def _clean(value: Any, key: str | None) -> Any:
     if isinstance(value, list | tuple):
         return [_clean(item, key) for item in value]
     return value
+
+
+def _encoded(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:  # half a character, as a server may send it
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
 
 
 def _now() -> str:

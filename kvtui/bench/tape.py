@@ -19,6 +19,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -120,23 +121,29 @@ class _Packer:
             ops.append("/")
         for event in events:
             if event.t != self._stamp:
-                if ops:
-                    ops.append("|")
-                self._stamp = event.t
-                now = round((event.t - self._start) * 1e6)
-                self._us.append(now - self._at)
-                self._at = now
-            if type(event) is Delta:
+                self._read(event.t)
+            cls = type(event)
+            if cls is Delta:
+                assert isinstance(event, Delta)
                 ops.append(self._delta(event))
-            elif type(event) is Usage:
+            elif cls is Usage:
+                assert isinstance(event, Usage)
                 ops.append(self._count(event))
-            elif type(event) is Role:
+            elif cls is Role:
                 ops.append(".")
-            elif type(event) is KeepAlive:
+            elif cls is KeepAlive:
                 ops.append("k")
             else:
                 ops.append("x")
                 self._more.append(_other(event, text=self._text, headers=self._headers))
+
+    def _read(self, t: float) -> None:
+        if self._ops:
+            self._ops.append("|")
+        self._stamp = t
+        now = round((t - self._start) * 1e6)
+        self._us.append(now - self._at)
+        self._at = now
 
     def _delta(self, event: Delta) -> str:
         self._chars += len(event.text)
@@ -233,24 +240,20 @@ def _evidence(evidence: Evidence, *, text: bool, headers: bool) -> dict[str, Any
 
 def _changed(value: Any) -> dict[str, Any]:
     """The fields that are not at their default."""
-    if isinstance(value, msgspec.Struct):
-        names, usual = value.__struct_fields__, _struct_defaults(type(value))
-    else:
-        fields = dataclasses.fields(value)
-        names = tuple(f.name for f in fields)
-        usual = {f.name: f.default for f in fields if f.default is not dataclasses.MISSING}
     found = {}
-    for name in names:
+    for name, usual in _fields(type(value)):  # type: ignore[arg-type] # a class is hashable
         item = getattr(value, name)
-        if name not in usual or item != usual[name]:
+        if item is not usual and item != usual:
             found[name] = dict(item) if isinstance(item, Mapping) else item
     return found
 
 
-def _struct_defaults(cls: type[msgspec.Struct]) -> dict[str, Any]:
-    return {
-        f.name: f.default for f in msgspec.structs.fields(cls) if f.default is not msgspec.NODEFAULT
-    }
+@cache
+def _fields(cls: Any) -> tuple[tuple[str, Any], ...]:
+    """Name and default of each field; what has none differs from anything."""
+    if issubclass(cls, msgspec.Struct):
+        return tuple((f.name, f.default) for f in msgspec.structs.fields(cls))
+    return tuple((f.name, f.default) for f in dataclasses.fields(cls))
 
 
 def unpack(tape: Mapping[str, Any], start: float = 0.0) -> list[list[Event]]:
