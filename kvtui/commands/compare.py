@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import click
 
 from kvtui.commands.errors import BadInput
 from kvtui.commands.output import print_json
+from kvtui.commands.runs import RunName
 from kvtui.text import UNKNOWN, milliseconds, one_line, rate
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from kvtui.bench.sides import Side
 
 SCHEMA = "kvtui.compare/1"
+_LETTERS = "BCDEFGHIJKLMNOPQRSTUVWXYZ"
 _NAMES = {"ttft_ms": "TTFT p50", "tpot_ms": "TPOT p50", "e2e_ms": "E2E p50"}
 _SCALARS = {
     "output_tps": "tok/s all",
@@ -37,9 +40,7 @@ _SAYS = {
 
 
 @click.command()
-@click.argument(
-    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
+@click.argument("files", nargs=-1, required=True, metavar="A B…", type=RunName())
 @click.option(
     "--fail-on",
     "conditions",
@@ -48,19 +49,37 @@ _SAYS = {
     help="End with status 1 where it holds: 'ttft_ms.p50>1.1x', 'output_tps<0.9x'; repeatable.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-def compare(files: tuple[Path, ...], conditions: tuple[str, ...], as_json: bool) -> None:
-    """Compare B, C … with A: records of kvtui bench, its --json, or other tools' result files.
+def compare(files: tuple[str, ...], conditions: tuple[str, ...], as_json: bool) -> None:
+    """Compare B, C … with A: runs (see kvtui runs), files of --json, or other tools' results.
 
     Read are also the result files of vllm bench serve, guidellm, llama-benchy and aiperf. A
     difference is claimed only where a test over the single requests finds it. Exit status: 0 done,
     1 a --fail-on condition holds, 2 wrong flags or files.
     """
     if len(files) < 2:
-        raise click.UsageError("Give at least two files to compare.")
-    sys.exit(_compare(files, conditions, as_json=as_json))
+        raise click.UsageError("Give at least two files or runs to compare.")
+    if len(files) > len(_LETTERS) + 1:
+        raise click.UsageError(f"More than {len(_LETTERS) + 1} cannot be shown side by side.")
+    sys.exit(_compare([_path(name) for name in files], conditions, as_json=as_json))
 
 
-def _compare(files: tuple[Path, ...], conditions: tuple[str, ...], *, as_json: bool) -> int:
+def _path(name: str) -> Path:
+    """A file, or a run's by its name."""
+    path = Path(name)
+    if path.exists():
+        if path.is_dir():
+            raise BadInput(f"{name} is a folder: name a file or a run.")
+        return path
+    from kvtui.bench.record import RecordError
+    from kvtui.bench.store import find
+
+    try:
+        return find(name).path
+    except RecordError as error:
+        raise BadInput(f"There is no file {name!r}, and as a run: {error}") from None
+
+
+def _compare(files: list[Path], conditions: tuple[str, ...], *, as_json: bool) -> int:
     from kvtui.bench.compare import ConditionError, parse_condition
     from kvtui.bench.compare import compare as compared
     from kvtui.bench.imports import read_side
@@ -84,12 +103,15 @@ def _compare(files: tuple[Path, ...], conditions: tuple[str, ...], *, as_json: b
         table = {"schema": SCHEMA, "comparisons": tables}
         print_json(table)
     else:
-        for comparison, found in zip(comparisons, hits, strict=True):
-            for line in _text(comparison):
-                click.echo(line)
+        text = _text(comparisons[0]) if len(comparisons) == 1 else _several(comparisons)
+        for line in text:
+            click.echo(line)
+        for letter, found in zip(_LETTERS, hits, strict=False):
+            of = f" of {letter}" if len(hits) > 1 else ""
             for hit in found:
                 if hit["hit"]:
-                    click.echo(f"FAILS {hit['condition']}: {hit['level']} has {hit['value']:.4g}")
+                    says = f"{hit['level']}{of} has {hit['value']:.4g}"
+                    click.echo(f"FAILS {hit['condition']}: {says}")
     return 1 if any(hit["hit"] for found in hits for hit in found) else 0
 
 
@@ -177,6 +199,60 @@ def _text(comparison: Comparison) -> list[str]:
     return lines
 
 
+def _several(comparisons: Sequence[Comparison]) -> list[str]:
+    """All sides in one table: each figure of A, and of the others with its ratio to A's."""
+    first = comparisons[0].first
+    names = dict(zip(_LETTERS, comparisons, strict=False))
+    lines = [f"A  {_named(first)}"]
+    lines += [f"{letter}  {_named(one.second)}" for letter, one in names.items()]
+    labels = dict.fromkeys(pair.label for one in comparisons for pair in one.pairs)
+    for label in labels:
+        found = [next((p for p in one.pairs if p.label == label), None) for one in comparisons]
+        known = next(pair for pair in found if pair is not None)
+        rows = [["", "A", *(cell for letter in names for cell in (letter, "×A", ""))]]
+        for number, figure in enumerate(known.figures):
+            row = [_NAMES[figure.figure], milliseconds(figure.first)]
+            for pair in found:
+                row += _beside(None if pair is None else pair.figures[number])
+            rows.append(row)
+        for number, (name, value, _) in enumerate(known.scalars):
+            row = [_SCALARS[name], _scalar(name, value, None)[1]]
+            for pair in found:
+                cells = ["", "", "", ""]
+                if pair is not None and number < len(pair.scalars):
+                    cells = _scalar(*pair.scalars[number])
+                row += [cells[2], cells[3], ""]
+            rows.append(row)
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        lines += ["", one_line(label, 60)]
+        for row in rows:
+            cells = [row[0].ljust(widths[0])]
+            cells += [
+                cell.ljust(widths[i]) if i % 3 == 1 and i > 1 else cell.rjust(widths[i])
+                for i, cell in enumerate(row[1:], 1)
+            ]
+            lines.append(("  " + "  ".join(cells)).rstrip())
+    lines.append("")
+    changed = [
+        f"{figure.says.upper()}: {letter}, {one_line(pair.label, 60)}: {_NAMES[figure.figure]}"
+        f" {figure.ratio:.3f} times A's."
+        for letter, one in names.items()
+        for pair in one.pairs
+        for figure in pair.figures
+        if figure.says in ("slower", "faster")
+    ]
+    figures = [f for one in comparisons for pair in one.pairs for f in pair.figures]
+    return [*lines, *changed, *_rule(figures), "≈ within noise; ratios are to A."]
+
+
+def _beside(figure: Compared | None) -> list[str]:
+    if figure is None:
+        return ["", "", ""]
+    ratio = "" if figure.ratio is None else f"{figure.ratio:.3f}"
+    says = {"slower": "SLOWER", "faster": "faster", "same": "≈"}.get(figure.says, "")
+    return [milliseconds(figure.second), ratio, says]
+
+
 def _named(side: Side) -> str:
     model = f", {one_line(side.model, 60)}" if side.model else ""
     notes = "".join(f" ({note})" for note in side.notes)
@@ -212,28 +288,32 @@ def _scalar(name: str, a: float | None, b: float | None) -> list[str]:
 
 
 def _verdict(comparison: Comparison) -> list[str]:
-    from kvtui.bench.compare import ALPHA, LEAST
-
     changed: list[tuple[LevelPair, Compared]] = [
         (pair, figure)
         for pair in comparison.pairs
         for figure in pair.figures
         if figure.says in ("slower", "faster")
     ]
-    tested = [f for pair in comparison.pairs for f in pair.figures if f.p_adjusted is not None]
     lines = [
         f"{figure.says.upper()}: {one_line(pair.label, 60)}: {_NAMES[figure.figure]}"
         f" {figure.ratio:.3f} times."
         for pair, figure in changed
     ]
+    return [*lines, *_rule([figure for pair in comparison.pairs for figure in pair.figures])]
+
+
+def _rule(figures: Sequence[Compared]) -> list[str]:
+    """By which rule differences were claimed, or why none was."""
+    from kvtui.bench.compare import ALPHA, LEAST
+
+    tested = [figure for figure in figures if figure.p_adjusted is not None]
     if not tested:
-        lines.append("Nothing is claimed: there are too few single requests to test.")
-    elif not changed:
-        lines.append("No difference stands out from the noise.")
-    if tested:
-        names = sorted({figure.test for figure in tested})
-        lines.append(
-            f"Test: {' / '.join(names)}, two-sided at {100 * ALPHA:g} %; differences under"
-            f" {100 * LEAST:g} % are not claimed."
-        )
-    return lines
+        return ["Nothing is claimed: there are too few single requests to test."]
+    names = sorted({figure.test for figure in tested})
+    rule = (
+        f"Test: {' / '.join(names)}, two-sided at {100 * ALPHA:g} %; differences under"
+        f" {100 * LEAST:g} % are not claimed."
+    )
+    if any(figure.says in ("slower", "faster") for figure in figures):
+        return [rule]
+    return ["No difference stands out from the noise.", rule]

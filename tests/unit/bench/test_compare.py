@@ -63,6 +63,13 @@ def claims(comparison: Comparison) -> list[str]:
     return [f.figure for p in comparison.pairs for f in p.figures if f.says in ("slower", "faster")]
 
 
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No bootstrap: no claim rests on the intervals, and hundreds of them take long."""
+    monkeypatch.setattr("kvtui.bench.compare._ratio_interval", lambda *_: None)
+
+
+@pytest.mark.usefixtures("quick")
 def test_a_tenth_slower_stands_out() -> None:
     """+10 % TPOT with 20 requests a level: found at 98 % of the levels or more, as slower."""
     found = [compared(seed, 1.1) for seed in range(SEEDS)]
@@ -77,12 +84,14 @@ def test_a_tenth_slower_stands_out() -> None:
     assert claims(faster).count("tpot_ms") == 3
 
 
+@pytest.mark.usefixtures("quick")
 def test_nothing_changed_nothing_said() -> None:
     """At most one seed in a hundred has a claim in it: 0.25 % for each of three figures."""
     wrong = [seed for seed in range(2 * SEEDS) if claims(compared(seed, 1.0))]
     assert len(wrong) <= 2, wrong
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_server_that_drifts_within_its_run() -> None:
     """Requests that share the server's mood are not so many observations.
 
@@ -365,3 +374,22 @@ def test_the_command(tmp_path: Path, run: Runs) -> None:
     )
     assert status == 2
     assert "cannot be told" in error
+
+
+def test_several_stand_side_by_side(
+    tmp_path: Path, run: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KVTUI_RUNS", str(tmp_path))
+    for name, tpot in (("a", 10.0), ("b", 10.0), ("c", 11.5)):
+        record(tmp_path / f"run-{name}.jsonl", tpot)
+    status, text, _ = run("run-a", "run-b", "run-c", "--fail-on", "tpot_ms.p50>1.1x")
+    assert status == 1
+    lines = text.splitlines()
+    assert [line[:1] for line in lines[:3]] == ["A", "B", "C"]
+    row = next(line.split() for line in lines if "TPOT p50" in line)
+    assert (row[6:8], row[-1]) == (["1.000", "≈"], "SLOWER")
+    assert any(line.startswith("SLOWER: C, 128 tokens, c=1: TPOT p50 1.1") for line in lines)
+    assert not any(line.startswith("SLOWER: B") for line in lines)
+    assert "FAILS tpot_ms.p50>1.1x: 128 tokens, c=1 of C has 1.1" in text
+    assert run("run-a", "run-z")[0] == 2
+    assert run("run-a", tmp_path)[0] == 2
