@@ -23,6 +23,8 @@ class Extent:
     """About: the server counts."""
     output_tokens: int
     """At most."""
+    at_most: bool = False
+    """Some rule may end it earlier."""
     seconds: float = 0.0
     """Of the levels that a duration ends, whose requests are not counted here."""
 
@@ -51,7 +53,16 @@ def extent_of(workload: Workload) -> Extent:
         warmup += len(PROBES)
         prompt += sum(PROBES)
         output += len(PROBES)
-    return Extent(len(workload.stages), requests, warmup, prompt, output, seconds)
+    rules = (workload.search, workload.certainty, workload.most_s)
+    return Extent(
+        levels=len(workload.stages),
+        requests=requests,
+        warmup=warmup,
+        prompt_tokens=prompt,
+        output_tokens=output,
+        at_most=any(rule is not None for rule in rules),
+        seconds=seconds,
+    )
 
 
 def _longest(texts: tuple[str, ...]) -> int:

@@ -264,6 +264,7 @@ class Experiment:
             self.lanes.begin(self.workload.stages[event.stage].concurrency)
             self._level()
         elif isinstance(event, RequestStarted):
+            self._stage = event.stage
             self.lanes.started(event, self.workload.stages[event.stage].max_tokens)
         elif isinstance(event, RequestEnded):
             run = self.lanes.ended(event.sample)

@@ -88,8 +88,18 @@ def ask(
     return Asked(fields, texts, plan.workload, extent_of(plan.workload), tuple(notes))
 
 
+_FLAGS = {
+    "with --endpoint": "in the field endpoints",
+    "--slo 'ttft_ms<500'": "ttft_ms<500 in the field limits",
+    "Leave --base-url and --profile out.": "E on the main screen chooses it.",
+}
+"""A flag's part of a sentence → the same on the screen."""
+
+
 def _placed(sentence: str, fields: Fields) -> tuple[str, str]:
     """A workload's complaint at the field it is about, under the name that the field has."""
+    for flag, words in _FLAGS.items():
+        sentence = sentence.replace(flag, words)
     for name in sorted((knob.name for knob in fields.knobs), key=len, reverse=True):
         if sentence.startswith(name):
             return name, BY_NAME[name].label + sentence[len(name) :]
@@ -112,8 +122,9 @@ def sends(extent: Extent) -> str:
     levels = "1 level" if extent.levels == 1 else f"{extent.levels:,} levels"
     if not extent.bounded:
         return f"{levels}, {extent.seconds:g} s of requests, as many as are answered"
+    most = "at most " if extent.at_most else ""
     return (
-        f"{count(extent.requests)} requests in {levels} ({count(extent.warmup)} to warm up):"
+        f"{most}{count(extent.requests)} requests in {levels} ({count(extent.warmup)} to warm up):"
         f" about {count(extent.prompt_tokens)} prompt tokens,"
         f" at most {count(extent.output_tokens)} tokens of answers"
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kvtui.bench.targets import Target, parse_target
+from kvtui.bench.targets import Target, TargetError, parse_target
 from kvtui.bench.workload import Workload, WorkloadError
 
 if TYPE_CHECKING:
@@ -85,7 +85,24 @@ def _endpoints(text: str) -> tuple[Target, ...]:
     return tuple(parse_target(part, None) for part in parts)
 
 
+def _targets(text: str) -> tuple[Target, ...]:
+    from kvtui.config import ConfigError, load_settings
+
+    try:
+        profiles = list(load_settings().profiles)
+    except ConfigError:
+        profiles = None
+    parts = [part for part in text.replace(",", " ").split() if part]
+    try:
+        return tuple(parse_target(part, profiles) for part in parts[:_MOST_VALUES])
+    except TargetError as error:
+        raise ValueError(f"has a wrong one: {str(error).rstrip('.')}") from None
+
+
 KNOBS: tuple[Knob, ...] = (
+    Knob("targets", "endpoints",
+         "Two or more, separated by spaces: a profile, a URL or embedded; model@place names its"
+         " model.", _targets),
     Knob("concurrency", "streams", "Streams at once, a level each: 1,2,4.", _many(whole=True)),
     Knob("rate", "rate", "Requests a second, a level each, in place of streams: 0.5,1,2.",
          _many(whole=False)),
@@ -102,6 +119,8 @@ KNOBS: tuple[Knob, ...] = (
     Knob("warmup", "warm-up", "Requests before each level that no figure counts.",
          _one(whole=True)),
     Knob("slo", "limits", "For the goodput: ttft_ms<500,tpot_ms<50.", str.strip),
+    Knob("search", "search", "yes: look for the highest level that keeps the limits.",
+         _choice({"no": False, "yes": True})),
     Knob("certainty", "certainty",
          "End a level once its medians are known to this part: 5% or 0.05.", _fraction),
     Knob("most_s", "time limit", "End the run after these seconds, keeping what is done.",
@@ -117,9 +136,9 @@ BY_NAME = {knob.name: knob for knob in KNOBS}
 NONE = "none"
 _ANY = {
     "arrival": "constant",
-    **dict.fromkeys(("slo", "certainty", "most_s", "duration", "rate"), NONE),
+    **dict.fromkeys(("targets", "slo", "certainty", "most_s", "duration", "rate"), NONE),
 }
-_WORDS = {"same_prompt": {False: "unique", True: "same"}, "no_kv_cache": {False: "on", True: "off"}}
+_WORDS = {"same_prompt": "unique", "no_kv_cache": "on", "search": "no"}
 
 
 class _Watched(dict[str, Any]):
@@ -170,7 +189,7 @@ def default_of(preset: Preset, knob: Knob, *, embedded: bool) -> str:
     usual = preset.build({}, embedded)
     name = knob.name
     if name in _WORDS:
-        return _WORDS[name][False]
+        return _WORDS[name]
     if name in _ANY:
         return _ANY[name]
     many = name in ("concurrency", "prompt_tokens", "max_tokens")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from kvtui.bench.options import RunOptions
 from kvtui.bench.presets import PRESETS
+from kvtui.bench.workload import Workload
 from kvtui.telemetry.places import is_local
 from kvtui.ui.experiments.form import Asked, ask, fields_of
 
 if TYPE_CHECKING:
     from kvtui.bench.record import Record
-    from kvtui.bench.workload import Workload
     from kvtui.ui.conductor import Conductor
     from kvtui.ui.experiments.experiment import Experiment
 
@@ -56,9 +56,19 @@ class Lab:
         view = self.conductor.endpoint
         return f"{view.label} ▸ {view.model}" if view.model else view.label
 
-    @property
-    def may_cost(self) -> bool:
-        """The endpoint is another's: what is sent to it may be charged for."""
+    def places(self, work: Workload | Record) -> str:
+        """Where it goes: the endpoint, or those that it names itself."""
+        targets = (work if isinstance(work, Workload) else work.workload).targets
+        apart = [target.name for target in targets if not target.embedded]
+        return ", ".join(target.name for target in targets) if apart else self.where
+
+    def may_cost(self, work: Workload | Record) -> bool:
+        """An endpoint is another's: what is sent to it may be charged for."""
+        targets = (work if isinstance(work, Workload) else work.workload).targets
+        if any(t.profile or (t.base_url and not is_local(t.base_url)) for t in targets):
+            return True
+        if targets:
+            return False
         prepared = self.conductor.prepared
         if prepared is None or prepared.endpoint.embedded:
             return False

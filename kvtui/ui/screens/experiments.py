@@ -144,7 +144,9 @@ class ExperimentsScreen(BenchScreen):
     def _show_form(self) -> None:
         self.knobs.show(self.asked)
         room = max(3, self.query_one("#asked").size.height)
-        self.told.show(partial(_asked_rows, self.asked, self.knobs.focused, self.lab.where, room))
+        work = self.asked.workload
+        where = self.lab.where if work is None else self.lab.places(work)
+        self.told.show(partial(_asked_rows, self.asked, self.knobs.focused, where, room))
         self.query_one("#knobs-box").border_title = f"settings of {self.lab.preset}"
         self.listed.show(partial(recent_rows, self.recent))
 
@@ -202,12 +204,12 @@ class ExperimentsScreen(BenchScreen):
         self._ask_money(f"{self.lab.preset} sends {sends(asked.extent)}.", asked.workload)
 
     def _ask_money(self, sentence: str, work: Any) -> None:
-        if not self.lab.may_cost:
+        if not self.lab.may_cost(work):
             self._begin(work)
             return
         from kvtui.ui.screens.confirm import ConfirmScreen
 
-        text = f"{sentence}\n\nTo {self.lab.where}, which may charge for it."
+        text = f"{sentence}\n\nTo {self.lab.places(work)}, which may charge for it."
 
         def answered(yes: bool | None) -> None:
             if yes:
