@@ -76,7 +76,7 @@ class Checkup:
     # --- settings ---------------------------------------------------------------------------------
 
     async def _settings(self) -> Step:
-        endpoint, begun = self.endpoint, perf_counter()
+        endpoint, begun, notes = self.endpoint, perf_counter(), self._case.notes
         proxy_error: ProxySettingError | None = None
         try:
             self._proxy = proxy_for(self._base_url)
@@ -94,11 +94,13 @@ class Checkup:
             )
         )
         if proxy_error is not None:
-            return self._failed("settings", begun, proxy_error, phase="settings")
+            return self._failed("settings", begun, proxy_error, phase="settings", notes=notes)
         broken_url = url_problem(self._base_url) is not None
         if not broken_url and cannot_be_sent(endpoint, self._base_url, {}):
-            return self._failed("settings", begun, None, phase="settings", detail=detail)
-        return Step("settings", "ok", one_line(detail, 300), _ms(begun), self._case.notes)
+            return self._failed(
+                "settings", begun, None, phase="settings", detail=detail, notes=notes
+            )
+        return Step("settings", "ok", one_line(detail, 300), _ms(begun), notes)
 
     def _key_text(self) -> str:
         facts = key_facts(self.endpoint)
@@ -171,6 +173,7 @@ class Checkup:
         *,
         phase: Phase,
         detail: str = "",
+        notes: tuple[str, ...] = (),
     ) -> Step:
         seconds = perf_counter() - begun
         late = isinstance(error, TimeoutError)
@@ -184,7 +187,7 @@ class Checkup:
             waiting_for="connect" if late else None,
             waited_s=seconds if late else None,
         )
-        return failed_step(name, evidence, seconds * 1000, detail)
+        return failed_step(name, evidence, seconds * 1000, detail, notes=notes)
 
 
 def _ms(begun: float) -> float:

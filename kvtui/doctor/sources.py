@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,7 @@ class Value:
 # --- .env -----------------------------------------------------------------------------------------
 
 _LINE = re.compile(r"\s*(?:export\s+)?(?P<name>[A-Za-z_][\w.-]*)(?P<gap>\s*=\s*)(?P<rest>.*)$")
+_NEARLY = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*[^\w\s]")
 _URL_NAMES = ("BASE_URL", "API_BASE", "API_BASE_URL", "API_URL", "ENDPOINT", "API_HOST")
 _KEY_NAMES = ("API_KEY", "AUTH_TOKEN", "API_TOKEN", "KEY", "TOKEN", "API_SECRET")
 _MODEL_NAMES = ("MODEL", "MODEL_NAME", "MODEL_ID", "DEFAULT_MODEL", "CHAT_MODEL")
@@ -52,10 +54,15 @@ def read_env_file(
     Raises:
         ConfigError: It cannot be read, or names neither a base URL nor a key.
     """
-    values, notes = parse_env(_text(path))
+    try:
+        values, notes = parse_env(_text(path))
+    except UnreadLineError as error:
+        raise ConfigError(f"{path}: {error}") from None
     if not values:
         raise ConfigError(f"{path} sets no variable (lines read NAME=value).")
     named = {value.name: value for value in values}
+    known = {**environ, **{value.name: value.text for value in values}}
+    named = {name: _expanded(value, known, notes) for name, value in named.items()}
     prefix = _prefix(named)
     if prefix is None:
         raise ConfigError(
@@ -71,11 +78,40 @@ def read_env_file(
         if value is not None and environ.get(value.name, value.text) != value.text
     ]
     named_url = Value("--base-url", base_url) if base_url else url
-    return _found(path, prefix, named_url, key, model, notes, environ)
+    return _found(path, prefix, named_url, key, model, notes, known)
+
+
+def _expanded(value: Value, known: Mapping[str, str], notes: list[str]) -> Value:
+    """A value with the variables in it put in, as dotenv and docker compose do."""
+    if _REFERENCE.match(value.text.strip()) or not _INSIDE.search(value.text):
+        return value
+    text = _INSIDE.sub(lambda match: known.get(match[1], match[0]), value.text)
+    if text != value.text:
+        notes.append(
+            f"{value.name} has a variable in it, which is put in here; some readers leave it there."
+        )
+    return Value(value.name, text, value.line)
+
+
+class UnreadLineError(ValueError):
+    """A line that was to name the base URL and is no NAME=value.
+
+    Without it the key would be tried at another host than the one it was meant for.
+    """
+
+    def __init__(self, line: int, name: str) -> None:
+        super().__init__(
+            f"line {line} was to set {name[:40]}, but no = follows the name, so that programs pass"
+            " it over; write NAME=value."
+        )
 
 
 def parse_env(text: str) -> tuple[list[Value], list[str]]:
-    """The variables of a ``.env`` in their order, the last of each name; and what is odd."""
+    """The variables of a ``.env`` in their order, the last of each name; and what is odd.
+
+    Raises:
+        UnreadLineError: The line with the base URL cannot be read.
+    """
     notes: list[str] = []
     if text.startswith("\ufeff"):
         notes.append("The file begins with a byte order mark: some readers take it for a name.")
@@ -88,6 +124,9 @@ def parse_env(text: str) -> tuple[list[Value], list[str]]:
             continue
         match = _LINE.match(line)
         if match is None:
+            named = _NEARLY.match(line)
+            if named is not None and _without_suffix(named[1], _URL_NAMES) is not None:
+                raise UnreadLineError(number, named[1])
             notes.append(f"Line {number} is no NAME=value and was passed over.")
             continue
         name = match["name"]
@@ -231,6 +270,7 @@ def _groups(value: Any, depth: int = 0) -> Iterator[dict[str, Value]]:
 _REFERENCE = re.compile(
     r"\$\{(?:env:)?(\w+)\}$|\$(\w+)$|\{env:(\w+)\}$|\{\{\s*(?:env\.)?(\w+)\s*\}\}$|env:(\w+)$"
 )
+_INSIDE = re.compile(r"\$\{(\w+)\}")
 _VERSIONED = re.compile(r"/v\d+[^/]*(?:/openai)?$")
 
 
@@ -293,13 +333,19 @@ def _url_of(prefix: str) -> str | None:
 
 def _text(path: Path) -> str:
     try:
+        if stat.S_ISFIFO(path.stat().st_mode) and not str(path).startswith(("/dev/fd/", "/proc/")):
+            raise ConfigError(f"{path} is a pipe: give a file.")
         with path.open("rb") as file:
             data = file.read(_MAX_BYTES + 1)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from None
     if len(data) > _MAX_BYTES:
         raise ConfigError(f"{path} is larger than 1 MiB: that is no settings file.")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ConfigError(f"{path} is UTF-16, which hardly any program reads: save it as UTF-8.")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not UTF-8 text (byte {error.start}).") from None
+        raise ConfigError(
+            f"{path} is not UTF-8 text (byte {error.start + 1}): save it as UTF-8."
+        ) from None

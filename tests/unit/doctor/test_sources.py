@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kvtui.config import ConfigError
-from kvtui.doctor.sources import Found, parse_env, read_env_file, read_settings_file
+from kvtui.doctor.sources import (
+    Found,
+    UnreadLineError,
+    parse_env,
+    read_env_file,
+    read_settings_file,
+)
 
 KEY = "sk-0123456789abcdef"
 
@@ -169,3 +179,50 @@ def test_settings_that_cannot_be_used(settings: Any) -> None:
 def test_hashes_inside_values_stay() -> None:
     values, notes = parse_env("A_API_KEY=abc#def")
     assert (values[0].text, notes) == ("abc#def", [])
+
+
+def test_a_variable_inside_a_value_is_put_in_and_said(env: Any) -> None:
+    text = f"HOST=a.test:8000\nX_BASE_URL=http://${{HOST}}/v1\nX_API_KEY={KEY}\n"
+    found = env(text)
+    assert facts(found)[:2] == ("http://a.test:8000/v1", KEY)
+    assert any("X_BASE_URL has a variable in it" in note for note in found.notes)
+    found = env(f"X_BASE_URL=http://${{HOST}}/v1\nX_API_KEY={KEY}\n", {"HOST": "b.test"})
+    assert facts(found)[0] == "http://b.test/v1"
+    found = env(f"X_BASE_URL=http://${{NOWHERE}}/v1\nX_API_KEY={KEY}\n")
+    assert facts(found)[0] == "http://${NOWHERE}/v1"
+
+
+@pytest.mark.parametrize("sign", ["\uff1d", ":", " : ", " -> "])
+def test_no_key_is_tried_elsewhere_when_the_url_s_line_cannot_be_read(env: Any, sign: str) -> None:
+    with pytest.raises(ConfigError, match="line 2 was to set OPENAI_BASE_URL, but no = follows"):
+        env(f"OPENAI_API_KEY={KEY}\nOPENAI_BASE_URL{sign}http://gpu.test/v1\n")
+
+
+@pytest.mark.parametrize("read", [read_env_file, read_settings_file])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("A=1".encode("utf-16"), "is UTF-16, which hardly any program reads: save it as UTF-8"),
+        (b"A=1\nB=\xc4\xe3", r"is not UTF-8 text \(byte 7\): save it as UTF-8"),
+        (b"x" * (1 << 20) + b"x", "larger than 1 MiB"),
+    ],
+)
+def test_files_of_another_kind(tmp_path: Path, read: Any, content: bytes, said: str) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError, match=said):
+        read(path, {})
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes by name here")
+def test_a_pipe_that_nobody_fills_does_not_hang(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(ConfigError, match="is a pipe: give a file"):
+        read_env_file(path, {})
+
+
+@given(st.text(alphabet="ABK_= :#'\"$}{\n\r\t\uff1d\x00\x1b\u4e2dhttp/v1.KEYURL", max_size=120))
+def test_no_env_file_raises_anything_else(text: str) -> None:
+    with suppress(UnreadLineError):
+        parse_env(text)
