@@ -89,16 +89,18 @@ class Api:
         yield step
         if step.state == "failed":
             return
+        begun = perf_counter()
         path, answer, verdict = await self._path(answer, verdict)
-        yield path
+        yield _timed(path, begun)
         if path.state == "failed" and answer.models is None and not _behind_key(verdict):
             return
+        begun = perf_counter()
         key = self._key(answer, verdict)
-        yield key
+        yield _timed(key, begun)
         if key.state == "failed":
             return
-        listed = self._models(answer)
-        yield listed
+        begun = perf_counter()
+        yield _timed(self._models(answer), begun)
         model = self._endpoint.model or _first_chat_model(answer.models)
         if model is None:
             yield Step("stream", "unknown", "no model to ask: name one with --model")
@@ -243,7 +245,7 @@ class Api:
             return Step("key", "unknown", "the model list does not tell: the request decides")
         if origin is None:
             return Step("key", "unknown", "none sent, none asked for")
-        return Step("key", "ok", one_line(f"the one from {origin} is accepted", 120))
+        return Step("key", "ok", one_line(f"the model list takes the one from {origin}", 120))
 
     def _models(self, answer: Answer) -> Step:
         """The models on offer, and whether the one asked for is among them."""
@@ -296,7 +298,8 @@ class Api:
             notes,
             refused=refused(self._quirks, exchange.quirks),
         )
-        yield _usage(figures)
+        begun = perf_counter()
+        yield _timed(_usage(figures), begun)
 
 
 def _told(model: str, figures: RunFigures) -> str:
@@ -339,6 +342,11 @@ def _first_chat_model(models: ModelList | None) -> str | None:
         return None
     chat = (name for name in models.ids if not any(w in name.lower() for w in _NOT_FOR_CHAT))
     return next(chat, models.ids[0])
+
+
+def _timed(step: Step, begun: float) -> Step:
+    """A step that looked at an answer which had come already, with the time that took."""
+    return step if step.ms is not None or step.state == "unknown" else replace(step, ms=_ms(begun))
 
 
 def _ms(begun: float) -> float:

@@ -49,15 +49,11 @@ def _step(step: Step, width: int) -> list[Row]:
     head = f"{left(step.title, _TITLE)}{right(took, _TIME)}  "
     indent = 2 + _TITLE + _TIME + 2
     details = wrap(one_line(step.detail, 300), max(16, width - indent)) if step.detail else [""]
-    lines = [
-        row(
-            (f"{GLYPHS[step.state]} ", _ROLES[step.state]),
-            (head, "text" if step.state != "unknown" else "muted"),
-            (details[0], "muted" if step.state == "unknown" else "text"),
-        )
-    ]
+    role = "muted" if step.state == "unknown" else "text"
+    lines = [row((f"{GLYPHS[step.state]} ", _ROLES[step.state]), (head, role), (details[0], role))]
     notes = [line for note in step.notes for line in wrap(one_line(note, 300), width - indent)]
-    lines += [row((" " * indent, "text"), (line, "muted")) for line in (*details[1:], *notes)]
+    lines += [row((" " * indent, "text"), (line, role)) for line in details[1:]]
+    lines += [row((" " * indent, "text"), (line, "muted")) for line in notes]
     return lines
 
 

@@ -171,6 +171,13 @@ def test_a_proxy_program_that_takes_every_connection(
         assert not any("NO_PROXY" in fix for fix in verdict.fixes)
 
 
+@pytest.mark.parametrize("origin", [None, "MY_KEY"])
+def test_a_500_without_a_key_may_be_for_want_of_one(origin: str | None, make_answer: Make) -> None:
+    answer = make_answer(status=500, body="Internal Server Error", key=KeyFacts(origin=origin))
+    fixes = classify(answer).fixes
+    assert fixes[0].startswith("No key was sent") == (origin is None)
+
+
 def test_wrong_base_url_with_one_that_answers(make_answer: Make) -> None:
     verdict = classify(
         make_answer(
