@@ -6,11 +6,14 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from kvtui.bench import quality, ratios, reading, search
 from kvtui.bench.finding import Finding
 from kvtui.bench.lengths import prompt_lengths
 from kvtui.bench.levels import Level
 from kvtui.bench.prompts import Words
+from kvtui.bench.room import Room, tokens_of
 from kvtui.bench.sample import Sample
 from kvtui.bench.summary import template_of
 from kvtui.bench.targets import Target
@@ -53,7 +56,7 @@ def findings_of(
         found += by_preset[workload.preset](workload, levels, measured)
     if workload.preset == "precision":
         found += ratios.precision(workload, levels, measured, targets or workload.targets)
-    found += _load(levels)
+    found += _load(workload, levels)
     if workload.search is not None:
         found.append(search.found(workload, levels))
     elif workload.slo:
@@ -63,8 +66,8 @@ def findings_of(
     return found
 
 
-def _load(levels: Sequence[Level]) -> list[Finding]:
-    """The knee of each series of concurrency levels."""
+def _load(workload: Workload, levels: Sequence[Level]) -> list[Finding]:
+    """The knee of each series of concurrency levels, and the memory model's word beside it."""
     series: dict[tuple[Any, ...], list[Level]] = {}
     for row in levels:
         if row.rate is None and row.completed:
@@ -73,9 +76,38 @@ def _load(levels: Sequence[Level]) -> list[Finding]:
     found = []
     for rows in series.values():
         ordered = sorted(rows, key=lambda row: row.concurrency)
+        knee = None
         if len({row.concurrency for row in ordered}) >= 3:
-            found.append(_knee(ordered))
+            knee = _knee(ordered)
+            found.append(knee)
+        labels = {row.label for row in rows}
+        stage = next(stage for stage in workload.stages if stage.label in labels)
+        room = next((r for r in workload.rooms if r.tokens == tokens_of(stage)), None)
+        if room is not None:
+            found.append(_room(room, ordered, knee))
     return found
+
+
+def _room(room: Room, rows: Sequence[Level], knee: Finding | None) -> Finding:
+    """How many sequences fit, against where throughput stopped to grow."""
+    rules = "the bare formula" if room.engine == "logical" else f"{room.engine}'s rules"
+    text = (
+        f"{room.sequences:,} sequences of {room.tokens:,} tokens fit on {room.card} with"
+        f" {room.model} (KV {room.kv_dtype}, {rules})"
+    )
+    at = knee.figures.get("concurrency") if knee is not None else None
+    figures = {**msgspec.to_builtins(room), "knee": at}
+    most = max(row.concurrency for row in rows)
+    if at is None:
+        if most > room.sequences:
+            text += f"; at {most} streams some wait for memory."
+        else:
+            text += f"; the {most} streams of this run never came near."
+    elif at >= room.sequences:
+        text += f"; the knee at {at} streams lies where memory ends."
+    else:
+        text += f"; the knee at {at} streams comes before: it is not memory that ends the growth."
+    return Finding("room", text, None, figures)
 
 
 def _knee(rows: Sequence[Level]) -> Finding:

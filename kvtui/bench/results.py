@@ -18,6 +18,8 @@ from kvtui.bench.workload import as_table
 
 SCHEMA = "kvtui.bench/1"
 
+_ELSEWHERE = ("stages", "targets", "rooms", "unfit")
+"""Of the workload, what the object has in a place of its own, or nowhere."""
 FORMULAS = {
     "ttft_ms": "t_first − t_send, over complete, cold requests",
     "tpot_ms": "(t_last − t_first) / (N − n_first)",
@@ -79,9 +81,12 @@ def document(results: Results, *, interrupted: bool = False) -> dict[str, Any]:
         "finished": record.finished,
         "interrupted": interrupted,
         "settings": {
-            name: value for name, value in as_table(record.workload).items() if name != "stages"
+            name: value
+            for name, value in as_table(record.workload).items()
+            if name not in _ELSEWHERE
         }
         | {"ignore_eos": record.ignore_eos, "segments": record.segments},
+        "memory": [msgspec.to_builtins(room) for room in record.workload.rooms],
         "levels": [msgspec.to_builtins(row) for row in results.levels],
         "findings": [finding.table() for finding in results.findings],
         "failure": failures[0].failure if failures else None,

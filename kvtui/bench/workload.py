@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from kvtui.bench.room import Room
 from kvtui.bench.slo import SloError, parse_slo
 from kvtui.bench.targets import Target
 from kvtui.text import did_you_mean, one_line
@@ -82,6 +83,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The endpoints in their order, where there are several."""
     search: Goal | None = None
     """Look for the highest level that keeps the limits: most stages are never run."""
+    rooms: tuple[Room, ...] = ()
+    """What the memory model says fits, where the model and the card are known."""
     unfit: str = ""
     """Why it cannot be run: what it wants is not there."""
 

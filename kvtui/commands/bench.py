@@ -17,6 +17,7 @@ from kvtui.commands.bench_work import (
     Work,
     as_before,
     check,
+    with_rooms,
     work_of,
 )
 from kvtui.commands.errors import BadInput, prepared_or_refused
@@ -175,7 +176,7 @@ def _measure(
             session,
             prepared,
             request,
-            work.record or plan.workload,
+            work.record or with_rooms(plan.workload, prepared, flags),
             flags["output"],
             text=not flags["no_text"],
         )

@@ -12,6 +12,7 @@ from kvtui.commands.errors import BadInput
 from kvtui.text import did_you_mean
 
 if TYPE_CHECKING:
+    from kvtui.bench.prepared import Prepared
     from kvtui.bench.record import Record
     from kvtui.bench.targets import Target
     from kvtui.bench.workload import Workload
@@ -143,3 +144,40 @@ def as_before(record: Record, flags: dict[str, Any]) -> dict[str, Any]:
         merged["stop"] = tuple(request.get("stop") or ())
     levels = [stage.concurrency for stage in record.workload.stages]
     return {**merged, "concurrency": tuple(levels)}
+
+
+def with_rooms(workload: Workload, prepared: Prepared, flags: dict[str, Any]) -> Workload:
+    """The workload with what the memory model says fits, where model and card are known.
+
+    Raises:
+        BadInput: A flag names a model, a card or an engine that is not known.
+    """
+    import msgspec
+
+    endpoint, settings = prepared.endpoint, flags["settings"]
+    wanted = {name: flags.get(name) for name in ("arch", "config_json", "gguf")}
+    asked = any(wanted.values())
+    if not asked:
+        wanted["arch"] = endpoint.architecture
+    wanted["gpu"] = flags.get("gpu") or endpoint.gpu or settings.defaults.gpu
+    if not asked and (endpoint.architecture is None or wanted["gpu"] is None):
+        if flags.get("gpu"):
+            raise BadInput(
+                "--gpu says which card, not which model: add --arch, --gguf or --config-json."
+            )
+        return workload
+    if wanted["gpu"] is None:
+        raise BadInput("The model alone does not say what fits: name the card with --gpu.")
+    wanted |= {name: flags.get(name) for name in ("engine", "kv_dtype")}
+    from kvtui.bench.room import rooms_of
+    from kvtui.commands.own_cards import own_cards
+    from kvtui.memory.errors import PlanError
+
+    given = {name: value for name, value in wanted.items() if value is not None}
+    try:
+        rooms = rooms_of(workload.stages, given, own_cards())
+    except PlanError as error:
+        if not asked:  # the profile's, which a run does not fail for
+            return workload
+        raise BadInput(str(error)) from None
+    return msgspec.structs.replace(workload, rooms=rooms)
