@@ -53,8 +53,13 @@ class Search:
 
     def recount(self) -> None:
         """The text has grown: how many are there now?"""
-        if self.query:
-            self._go(self._find(0) if self.place is None else self.place)
+        if not self.query:
+            return
+        text, needle, first = self._prepared()
+        place = self.place
+        if place is None or place < first or not text.startswith(needle, place - first):
+            place = self._find(0)  # none before, or what was found is gone
+        self._go(place)
 
     def spans(
         self, before: Line | None, line: Line, after: Line | None

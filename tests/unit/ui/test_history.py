@@ -91,3 +91,46 @@ def test_reasoning_is_a_paragraph_of_its_own() -> None:
 def test_wide_characters_break_anywhere_but_before_a_stop() -> None:
     assert wrap("缓存保存的是已经算过的结果。", 10) == ["缓存保存的", "是已经算过", "的结果。"]
     assert wrap("一二三四五。", 10)[1].endswith("五。")
+
+
+@given(st.lists(st.tuples(TEXTS, st.floats(0, 1, width=32)), max_size=12), st.integers(4, 30))
+def test_every_character_knows_the_gap_before_its_piece(
+    pieces: list[tuple[str, float]], width: int
+) -> None:
+    history = History(width)
+    expected: list[float] = []
+    for text, gap in pieces:
+        history.append(text, marks=[(len(text), gap)] if text else [])
+        expected += [gap] * len(text)
+    kept = history.kept()
+    expected = expected[len(expected) - len(kept) :]
+    for line in (history[i] for i in range(len(history))):
+        for start, end, gap in history.gaps(line):
+            place = line.start - history.first
+            assert expected[place + start : place + end] == [gap] * (end - start)
+
+
+@given(TEXTS, st.integers(4, 40), st.data())
+def test_a_slice_is_the_text_between_two_places(text: str, width: int, data: st.DataObject) -> None:
+    history = History(width)
+    history.append(text[: len(text) // 2])
+    history.append(text[len(text) // 2 :])
+    kept = history.kept()
+    start = data.draw(st.integers(0, len(kept)))
+    end = data.draw(st.integers(start, len(kept)))
+    assert history.slice(history.first + start, history.first + end) == kept[start:end]
+
+
+def test_a_paragraph_without_end_is_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_CHARS", 4_000)
+    monkeypatch.setattr(module, "CHUNK", 500)
+    history, fresh = History(20), History(33)
+    for number in range(5_000):
+        history.append(f"word{number} ")
+    assert len(history.kept()) <= 4_600
+    assert history.kept().endswith("word4999 ")
+    assert history.lost > 40_000
+    fresh.append(history.kept())
+    history.rewrap(33)
+    shown = [history[i].text for i in range(len(history))]
+    assert shown == [fresh[i].text for i in range(len(fresh))]
