@@ -26,6 +26,7 @@ from kvtui.bench.schema import SCHEMA, RecordError
 from kvtui.bench.tape import pack
 from kvtui.bench.workload import Workload, as_table
 from kvtui.measure.meter import Kept
+from kvtui.places import is_homeless
 from kvtui.stream.gather import is_secret_header
 from kvtui.stream.request import Request
 from kvtui.text import redact
@@ -86,6 +87,8 @@ class Recorder:
         self.write("segment", {"segment": self._segment, **clocks})
 
     def _open(self, flags: int) -> None:
+        if is_homeless(self.path):
+            raise RecordError(f"{self.path} cannot be written: no home folder is known.")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | flags, 0o600)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rich.color import ColorSystem
+from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 from textual.color import Color
 from textual.theme import Theme
 
@@ -130,3 +132,23 @@ def test_the_users_themes_are_read_with_every_mistake_named(
 def test_very_many_mistakes_are_counted() -> None:
     said = one_notice(tuple(f"{n}.toml: wrong" for n in range(100)))
     assert "and 88 more" in said
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("system", [ColorSystem.STANDARD, ColorSystem.EIGHT_BIT], ids=str)
+def test_with_few_colours_no_text_vanishes_in_its_ground(name: str, system: ColorSystem) -> None:
+    theme = load_theme(theme_folder() / f"{name}.toml").theme
+    variables = theme.to_color_system().generate() | theme.variables
+    ratios = {}
+    for ground in ("background", "panel"):
+        palette = Palette(variables, Color.parse(variables[ground]))
+        for role in ROLE_NAMES - MARKS:
+            style = palette.style(role)
+            assert style.color is not None
+            assert style.bgcolor is not None
+            drawn = [
+                Color(*each.downgrade(system).get_truecolor(DEFAULT_TERMINAL_THEME))
+                for each in (style.color, style.bgcolor)
+            ]
+            ratios[role, ground] = contrast(*drawn)
+    assert {key: ratio for key, ratio in ratios.items() if ratio < 3} == {}
