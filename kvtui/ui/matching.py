@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+LETTERS = 4
+"""The rank of what holds only the letters of a word, in their order."""
+
 
 class Match(NamedTuple):
     """How well a text fits, 0 best, and the characters of its name that were typed."""
@@ -35,7 +38,7 @@ def match(query: str, name: str, more: str = "") -> Match | None:
             if letters is None:
                 return None
             places.update(letters)
-            rank = max(rank, 4)
+            rank = LETTERS
     return Match(rank, frozenset(places))
 
 

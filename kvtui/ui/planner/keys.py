@@ -20,6 +20,7 @@ KEYS: tuple[tuple[str, str, str, str, str], ...] = (
     ("take_over", "ctrl+r", "^r", "to pane 2", "Give model, card and lengths to the Memory pane."),
     ("stop", "ctrl+s", "^s", "stop", "Stop the stream that runs behind the planner."),
     ("leave", "escape", "esc", "back", "Back to the main screen; the fields are forgotten."),
+    ("help", "f1", "F1", "help", "Every key of the planner."),
     ("palette", "ctrl+p", "^p", "more", "Find a command by typing."),
 )
 FOOTER = (

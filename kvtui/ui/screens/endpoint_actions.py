@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kvtui.ui.conductor import Conductor
+    from kvtui.ui.experiments.lab import Lab
     from kvtui.ui.memory import MemoryView
     from kvtui.ui.screens.picker import Choice
     from kvtui.ui.server import ServerWatch
@@ -30,6 +31,7 @@ class EndpointActions:
         server_kv: ServerKV | None
         endpoint_known: bool
         presenting: bool
+        lab: Lab | None
 
         @property
         def app(self) -> Any: ...
@@ -68,6 +70,9 @@ class EndpointActions:
 
         conductor = self.conductor
         if conductor is None:
+            return
+        if self.lab is not None and self.lab.running:
+            self.say("An experiment runs: stop it first (x).", "warning")
             return
         conductor.stop()
         for _ in range(int(_STOP_S / 0.02)):

@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from kvtui.ui.matching import match
+from kvtui.ui.matching import LETTERS, match
 from kvtui.ui.rows import BLANK, Row, Span, between, row
 from kvtui.ui.widgets.lines import LinesWidget
 
@@ -44,6 +44,8 @@ class ChoiceList(LinesWidget):
             if (how := match(query, choice[1], f"{choice[0]} {choice[2]}"))
         ]
         found.sort(key=lambda each: each[0].rank)
+        if found and found[0][0].rank < LETTERS:  # scattered letters only where nothing else fits
+            found = [each for each in found if each[0].rank < LETTERS]
         self.shown = [choice for _, choice in found]
         self._typed = {choice[0]: how.places for how, choice in found}
         self.mark("" if query.strip() else self.current)

@@ -251,6 +251,16 @@ class PlannerScreen(Screen[str | None]):
         """Back."""
         self.dismiss(None)
 
+    def action_help(self) -> None:
+        """Every key of this screen."""
+        from kvtui.ui.commands import Command
+        from kvtui.ui.screens.help import HelpScreen
+
+        commands = [
+            Command(name, (key,), label, text, "Memory") for name, key, _, label, text in KEYS
+        ]
+        self.app.push_screen(HelpScreen(commands=commands))
+
     def action_palette(self) -> None:
         """Find one of these by typing."""
         items = [
