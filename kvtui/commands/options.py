@@ -10,16 +10,9 @@ from typing import Any, TypeVar
 
 import click
 
+from kvtui.prompt import json_fault
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-def json_fault(error: Exception) -> str:
-    """What is wrong with a JSON text, in words that name no Python."""
-    if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg} at line {error.lineno}, column {error.colno}"
-    if isinstance(error, RecursionError):
-        return "it is nested too deeply"
-    return "it holds a number with too many digits"
 
 
 class JsonObject(click.ParamType[dict[str, Any]]):

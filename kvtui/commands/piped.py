@@ -10,17 +10,12 @@ import sys
 import threading
 from queue import Empty, SimpleQueue
 
-PROMPT_LIMIT = 1 << 20
-"""Bytes of a prompt that are read from a pipe or a file."""
+from kvtui.prompt import PROMPT_LIMIT, PromptError, prompt_text
 
 _SILENCE_S = 3.0
 """A pipe that says nothing for so long at its beginning has nobody who writes to it."""
 _LOOKS = 20
 """One that has begun may be silent for so many times that before it is given up."""
-
-
-class PromptError(ValueError):
-    """A prompt that cannot be used: one sentence that says why, and what to do."""
 
 
 def piped_prompt() -> str | None:
@@ -61,21 +56,6 @@ def piped_prompt() -> str | None:
         data += part
         if len(data) > PROMPT_LIMIT:
             raise PromptError(f"The prompt on stdin is larger than {PROMPT_LIMIT:,} bytes.")
-
-
-def prompt_text(data: bytes, what: str) -> str:
-    """``data`` as text; ``what`` begins the sentence that says why it is none.
-
-    Raises:
-        PromptError: It is not UTF-8, or holds a NUL, which no text does.
-    """
-    nul = data.find(0)
-    if nul >= 0:
-        raise PromptError(f"{what} is not UTF-8 text (byte {nul}).")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise PromptError(f"{what} is not UTF-8 text (byte {error.start}).") from None
 
 
 def _descriptor() -> int | None:

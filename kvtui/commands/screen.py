@@ -46,7 +46,8 @@ def _take_stdin(options: dict[str, Any]) -> None:
     if sys.stdin is None or sys.stdin.isatty():
         return
     if not any(options.get(name) for name in ("prompt", "prompt_file", "messages_file")):
-        from kvtui.commands.piped import PromptError, piped_prompt
+        from kvtui.commands.piped import piped_prompt
+        from kvtui.prompt import PromptError
 
         try:
             piped = piped_prompt()

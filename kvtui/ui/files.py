@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kvtui.places import user_path
+from kvtui.prompt import PromptError, read_prompt_file
 from kvtui.text import binary_size, one_line
 
 MOST = 2000
 """Entries of a folder that are looked at."""
-LIMIT = 1 << 20
-"""Bytes of a text that is read."""
 
 
 class Entry(NamedTuple):
@@ -51,31 +50,12 @@ def listing(folder: Path) -> list[Entry]:
     return sorted(found, key=lambda each: (each.name.startswith("."), not each.folder, each.name))
 
 
-def read_text(path: Path) -> str:
-    """A file's text; of a pipe all that comes.
-
-    Raises:
-        ValueError: It cannot be read, is no file, is empty or too large; one sentence.
-    """
-    try:
-        with path.open("rb") as file:
-            data = file.read(LIMIT + 1)
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror or error}.") from None
-    if len(data) > LIMIT:
-        raise ValueError(f"{path} is larger than {LIMIT:,} bytes.")
-    text = data.decode("utf-8-sig", "replace").strip()
-    if not text:
-        raise ValueError(f"{path} is empty: there is nothing to ask.")
-    return text
-
-
 def read_file(path: Path) -> str:
     """A file's text; what is no file (a pipe, a device) might never end, and is refused.
 
     Raises:
-        ValueError: See ``read_text``.
+        PromptError: It is that, cannot be read, is empty, too large, or no text.
     """
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is no file with a text in it.")
-    return read_text(path)
+        raise PromptError(f"{path} is no file with a text in it.")
+    return read_prompt_file(path)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from kvtui.prompt import DEFAULT_PROMPT, read_messages, read_prompt_file
 from kvtui.ui.conductor import Conductor
-from kvtui.ui.files import read_text
 from kvtui.ui.messages import (
     ConductorReady,
     EndpointReady,
@@ -21,7 +21,6 @@ from kvtui.ui.state import PromptForm
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from concurrent.futures import Future
-    from pathlib import Path
 
     from kvtui.bench.replay import Replay
     from kvtui.config import Defaults, Settings
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from kvtui.ui.ports import PreparedLike, SessionLike
     from kvtui.ui.screens.main import MainScreen
 
-DEFAULT_PROMPT = "Explain what a KV cache is."
 MOST_FPS = 120
 
 
@@ -210,30 +208,15 @@ def read_files(options: dict[str, Any]) -> list[str]:
     problems = []
     if options.get("prompt_file") and not options.get("prompt"):
         try:
-            options["prompt"] = read_text(options["prompt_file"])
+            options["prompt"] = read_prompt_file(options["prompt_file"])
         except ValueError as error:
             problems.append(str(error))
     if options.get("messages_file"):
         try:
-            options["messages"] = _messages(options["messages_file"])
+            options["messages"] = read_messages(options["messages_file"])
         except ValueError as error:
             problems.append(str(error))
     return problems
-
-
-def _messages(path: Path) -> tuple[Mapping[str, Any], ...]:
-    import json
-
-    try:
-        table = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path} is not valid JSON: {error}.") from None
-    listed = table.get("messages") if isinstance(table, dict) else table
-    if not isinstance(listed, list) or not all(
-        isinstance(message, dict) and isinstance(message.get("role"), str) for message in listed
-    ):
-        raise ValueError(f"{path} holds no list of messages with a role each.")
-    return tuple(listed)
 
 
 def read_settings() -> tuple[Settings, str]:

@@ -43,7 +43,7 @@ def test_a_prompt_file_is_read(tmp_path: Path) -> None:
     assert options["prompt"] == "What is a page table?"
 
 
-@pytest.mark.parametrize("content", [b"", b"   \n", b"x" * ((1 << 20) + 1)])
+@pytest.mark.parametrize("content", [b"", b"   \n", b"x" * ((1 << 20) + 1), b"a\xff"])
 def test_a_prompt_file_that_cannot_be_used_is_a_sentence(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "prompt.txt"
     path.write_bytes(content)
@@ -69,6 +69,15 @@ def test_messages_are_a_list_of_roles(tmp_path: Path, content: object, good: boo
     problems = read_files(options)
     assert bool(problems) is not good
     assert ("messages" in options) is good
+
+
+@pytest.mark.parametrize("content", [b"[" * 100_000, b"[" + b"9" * 9_000 + b"]", b"\xff", b"\x00"])
+def test_messages_that_nothing_can_read_are_a_sentence(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "messages.json"
+    path.write_bytes(content)
+    (problem,) = read_files({"messages_file": path})
+    assert str(path) in problem
+    assert problem.endswith(".")
 
 
 def test_a_broken_settings_file_gives_the_defaults_and_a_sentence(

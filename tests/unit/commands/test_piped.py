@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from kvtui.commands import piped
-from kvtui.commands.piped import PROMPT_LIMIT, PromptError, piped_prompt
+from kvtui.commands.piped import piped_prompt
+from kvtui.prompt import PROMPT_LIMIT, PromptError
 
 
 @pytest.fixture(autouse=True)
