@@ -86,6 +86,8 @@ def open_all(app: KvtuiApp) -> None:
     fps, problem = frames_per_second(app.options, settings)
     problems += [problem] if problem else []
     problems += take_language(app, settings)
+    if not settings.defaults.prompt_history:
+        app.call_later(main.let_prompts_be_kept, False)
     main.post_message(ConductorReady(app.conductor, fps))
     view, wrong = load_memory(app.options, settings)
     wrong += take_theme(app, settings)

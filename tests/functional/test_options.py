@@ -177,5 +177,5 @@ def test_every_default_of_the_configuration_is_read_somewhere() -> None:
         for node in ast.walk(ast.parse(path.read_bytes()))
         if isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith("defaults")
     }
-    # The profile is read where the endpoint is chosen; texts have one language so far.
-    assert set(Defaults.__struct_fields__) - read <= {"profile", "lang"}
+    # The profile is read where the endpoint is chosen, beside the file's schema.
+    assert set(Defaults.__struct_fields__) - read == {"profile"}

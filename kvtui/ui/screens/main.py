@@ -131,15 +131,6 @@ class MainScreen(
 
     # --- frames ---------------------------------------------------------------------------------
 
-    def take_fps(self, fps: int) -> None:
-        """Draw so often from now on, while something runs."""
-        if self._timer is None or fps == self.fps:
-            return
-        self.fps = fps
-        self._timer.stop()
-        running = self.conductor is not None and self.conductor.running
-        self._timer = self.set_interval(1 / fps, self.tick, pause=not running)
-
     def tick(self) -> None:
         """One frame."""
         if self.conductor is None:
@@ -246,8 +237,8 @@ class MainScreen(
     def on_conductor_ready(self, message: ConductorReady) -> None:
         """Everything is imported: draw the panes."""
         self.conductor = message.conductor
-        if message.fps is not None:
-            self.take_fps(message.fps)
+        if message.fps not in (None, self.fps):
+            self.set_fps(message.fps)
         # Where frames are few, so that a link carries little, figures come with every second one.
         self.conductor.figures_s = max(self.conductor.figures_s, 1.9 / self.fps)
         self.stream.prompt.form = self.conductor.form
