@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import log
 from typing import NamedTuple
 
+from kvtui.language import tr
 from kvtui.text import UNKNOWN, milliseconds
 from kvtui.ui.rows import Row, crop, row
 
@@ -40,16 +41,17 @@ def legend(tint: Tint | None, width: int) -> Row:
     """What the tints mean, with the numbers."""
     slow = UNKNOWN if tint is None else milliseconds(tint.slow_s * 1000)
     stall = UNKNOWN if tint is None else milliseconds(tint.stall_s * 1000)
-    wide = width >= 70
+    median = tr("× median")
+    times = [f" ({factor:g} {median})" if width >= 70 else "" for factor in (SLOW, STALL)]
     return crop(
         row(
-            ("gap ", "muted"),
-            ("slow", "slow"),
-            (f" ≥ {slow}{f' ({SLOW:g} × median)' if wide else ''}   ", "muted"),
-            ("stall", "stall"),
-            (f" ≥ {stall}{f' ({STALL:g} × median)' if wide else ''}   ", "muted"),
+            (f"{tr('gap')} ", "muted"),
+            (tr("slow"), "slow"),
+            (f" ≥ {slow}{times[0]}   ", "muted"),
+            (tr("stall"), "stall"),
+            (f" ≥ {stall}{times[1]}   ", "muted"),
             ("i", "key"),
-            (" plain", "muted"),
+            (f" {tr('plain')}", "muted"),
         ),
         width,
     )

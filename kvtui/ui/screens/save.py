@@ -10,6 +10,8 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from kvtui.language import tr
+
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
@@ -35,10 +37,13 @@ class SaveScreen(ModalScreen[str]):
     def compose(self) -> ComposeResult:
         """The field, and the sentence under it."""
         with Vertical(id="save") as box:
-            box.border_title = "Save the answer"
-            box.border_subtitle = "⏎ save · esc leave"
+            box.border_title = tr("Save the answer")
+            box.border_subtitle = tr("⏎ save · esc leave")
             yield Input(self._name, compact=True)
-            yield Static(f"{len(self._text):,} characters, into {Path.cwd()}", markup=False)
+            said = tr(
+                "{count:,} characters, into {folder}", count=len(self._text), folder=Path.cwd()
+            )
+            yield Static(said, markup=False)
 
     def on_mount(self) -> None:
         """Type at once."""
@@ -55,17 +60,21 @@ class SaveScreen(ModalScreen[str]):
             path = target(event.value)
             if path.exists() and path != self._warned:
                 self._warned = path
-                self._say(f"{path} exists: ⏎ again overwrites it, another name keeps it.")
+                self._say(
+                    tr("{path} exists: ⏎ again overwrites it, another name keeps it.", path=path)
+                )
                 return
             write(path, self._text, overwrite=path == self._warned)
         except FileExistsError as error:
-            self._say(f"{error.filename} has just been made by someone: ⏎ again to look anew.")
+            self._say(tr("{path} has just been made: ⏎ again looks anew.", path=error.filename))
         except OSError as error:
-            self._say(f"It cannot be saved there: {error.strerror or error}.")
+            self._say(tr("It cannot be saved there: {error}.", error=error.strerror or error))
         except ValueError as error:
             self._say(str(error))
         else:
-            self.dismiss(f"Saved {len(self._text):,} characters in {path}")
+            self.dismiss(
+                tr("Saved {count:,} characters in {path}", count=len(self._text), path=path)
+            )
 
     def _say(self, sentence: str) -> None:
         said = self.query_one(Static)
@@ -81,17 +90,17 @@ def target(name: str) -> Path:
     """
     name = name.strip()
     if not name or "\0" in name:
-        raise ValueError("Give a file name.")
+        raise ValueError(tr("Give a file name."))
     try:
         path = Path(name).expanduser().absolute()
     except RuntimeError:
-        raise ValueError(f"There is no home folder for {name}.") from None
+        raise ValueError(tr("There is no home folder for {name}.", name=name)) from None
     if path.is_dir():
-        raise ValueError(f"{path} is a folder: add a file name.")
+        raise ValueError(tr("{path} is a folder: add a file name.", path=path))
     if not path.parent.is_dir():
-        raise ValueError(f"There is no folder {path.parent}.")
+        raise ValueError(tr("There is no folder {path}.", path=path.parent))
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is no ordinary file.")
+        raise ValueError(tr("{path} is no ordinary file.", path=path))
     return path
 
 

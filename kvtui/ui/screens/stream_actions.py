@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kvtui.language import tr
+
 if TYPE_CHECKING:
     from textual.app import App
 
@@ -42,14 +44,14 @@ class StreamActions:
 
     def action_copy_answer(self) -> None:
         """Copy the answer."""
-        text = self._answer_text("copy")
+        text = self._answer_text(tr("There is no answer to copy yet."))
         if text:
             self.app.copy_to_clipboard(text)
-            self.say(f"Copied {len(text):,} characters.{self._lost()}")
+            self.say(tr("Copied {count:,} characters.", count=len(text)) + self._lost())
 
     def action_save(self) -> None:
         """Save the answer in a file."""
-        text = self._answer_text("save")
+        text = self._answer_text(tr("There is no answer to save yet."))
         if text:
             from kvtui.ui.screens.save import SaveScreen
 
@@ -59,23 +61,25 @@ class StreamActions:
 
             self.app.push_screen(SaveScreen(text, "answer.md"), saved)
 
-    def _answer_text(self, what: str) -> str:
+    def _answer_text(self, without: str) -> str:
         text = self.stream.text.history.answer()
         if not text:
-            self.say(f"There is no answer to {what} yet.")
+            self.say(without)
         return text
 
     def _lost(self) -> str:
         """A word about what is no longer kept of a very long text."""
         lost = self.stream.text.history.lost
-        return f" The first {lost:,} characters are no longer kept." if lost else ""
+        if not lost:
+            return ""
+        return " " + tr("The first {count:,} characters are no longer kept.", count=lost)
 
     async def action_search(self) -> None:
         """Ask for words and find them."""
         if self.stream.answer is not None:
             await self.stream.close_answer()
         if not len(self.stream.text.history):
-            self.say("There is no text to search yet.")
+            self.say(tr("There is no text to search yet."))
             return
         await self.stream.open_search()
 
@@ -89,7 +93,7 @@ class StreamActions:
 
     def _step(self, direction: int) -> None:
         if not self.stream.find_next(direction):
-            self.say("Nothing is searched for: / asks.")
+            self.say(tr("Nothing is searched for: / asks."))
 
     def action_tint(self) -> None:
         """Late tokens stand out, or not."""
@@ -100,8 +104,8 @@ class StreamActions:
         if self.stream.answer is not None:
             await self.stream.close_answer()
         elif self.conductor is not None and self.conductor.running:
-            self.say("The answer still streams: v renders it when it is done.")
-        elif self._answer_text("render"):
+            self.say(tr("The answer still streams: v renders it when it is done."))
+        elif self._answer_text(tr("There is no answer to render yet.")):
             if self.stream.search is not None:
                 await self.stream.close_search()
             await self.stream.open_answer()
@@ -116,4 +120,4 @@ class StreamActions:
 
         figures = None if self.conductor.running else self.conductor.latest
         text = formulas_text(self.conductor.look_again(), figures, self.memory_pane.state)
-        self.app.push_screen(BodyScreen("Formulas", text))
+        self.app.push_screen(BodyScreen(tr("Formulas"), text))

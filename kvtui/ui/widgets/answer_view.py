@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from textual.containers import VerticalScroll
 from textual.widgets import Markdown, Static
 
+from kvtui.language import tr
+
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
@@ -33,8 +35,12 @@ class AnswerView(VerticalScroll, can_focus=True):
         yield Markdown(self._text[:LONGEST], open_links=False)
         if len(self._text) > LONGEST:
             yield Static(
-                f"Only the first {LONGEST:,} of {len(self._text):,} characters are rendered: "
-                "v shows the text, S saves it all.",
+                tr(
+                    "Only the first {shown:,} of {all:,} characters are rendered: "
+                    "v shows the text, S saves it all.",
+                    shown=LONGEST,
+                    all=len(self._text),
+                ),
                 classes="cut",
                 markup=False,
             )

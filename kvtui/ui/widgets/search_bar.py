@@ -8,6 +8,7 @@ from textual.containers import Horizontal
 from textual.reactive import var
 from textual.widgets import Input, Static
 
+from kvtui.language import tr
 from kvtui.ui.rows import Row, right, row
 from kvtui.ui.widgets.lines import LinesWidget
 
@@ -36,7 +37,9 @@ class Found(LinesWidget):
     def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
         """The line, right-aligned."""
         query, number, count = self.counts
-        said = f"{number:,} of {count:,}" if count else ("none" if query else "")
+        said = tr("none") if query else ""
+        if count:
+            said = tr("{number:,} of {count:,}", number=number, count=count)
         keys = "  n N esc" if width >= 24 else ""
         text = right(said, width - len(keys))
         return [row((text, "text" if count else "warn"), (keys, "muted"))]
@@ -46,7 +49,7 @@ class SearchField(Input):
     """Enter leaves it at once: keys that came in the same moment already belong to the text."""
 
     def __init__(self, text: TextView) -> None:
-        super().__init__(placeholder="search the answer", compact=True)
+        super().__init__(placeholder=tr("search the answer"), compact=True)
         self._text = text
         self._left = False
 
