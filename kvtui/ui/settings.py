@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 NEXT_START = frozenset({"profile", "lang", "threads", "record"})
 """Settings that take effect when kvtui starts anew; all others do at once."""
+VARIABLES = {"fps": "KVTUI_FPS", "lang": "KVTUI_LANG"}
+"""Settings that a variable of the environment decides before the file."""
 _NOT_EDITED = ("headers", "api_key_command")
 """Tables and lists: the file is the place for them, and their values may be secret."""
 
@@ -32,7 +35,7 @@ class SettingRow:
     value: Any
     """In force; None where it is not set."""
     origin: str
-    """What decided: a flag, ``remembered``, ``file`` or ``default``."""
+    """What decided: a flag, a variable, ``remembered``, ``file`` or ``default``."""
     setting: Setting = field(repr=False)
     filed: Any = None
     """What the file says of it; None where it says nothing."""
@@ -65,7 +68,7 @@ class SettingRow:
 
     def when(self) -> str:
         """When a new value takes effect."""
-        if self.origin.startswith("--"):
+        if self.origin not in ("remembered", "file", "default"):
             return f"{self.origin} holds until the next start"
         late = self.key.startswith("defaults.") and self.setting.name in NEXT_START
         return "takes effect at the next start" if late else "takes effect at once"
@@ -79,7 +82,10 @@ class SettingRow:
 
 
 def setting_rows(
-    settings: Settings, options: Mapping[str, Any], remembered_theme: str | None
+    settings: Settings,
+    options: Mapping[str, Any],
+    remembered_theme: str | None,
+    environ: Mapping[str, str] = os.environ,
 ) -> list[SettingRow]:
     """Every key: the defaults, then each profile's and each card's.
 
@@ -87,6 +93,7 @@ def setting_rows(
         settings: The file as it is.
         options: The command line's.
         remembered_theme: The theme that was chosen on the screen.
+        environ: The environment's variables.
     """
     rows = []
     for setting in settings_of(Defaults):
@@ -95,6 +102,9 @@ def setting_rows(
         value, origin = (filed, "file") if filed is not None else (setting.default, "default")
         if setting.name == "theme" and remembered_theme:
             value, origin = remembered_theme, "remembered"
+        variable = VARIABLES.get(setting.name, "")
+        if environ.get(variable):
+            value, origin = environ[variable], variable
         flag = options.get(setting.name)
         if flag is not None and flag != "":
             value, origin = flag, f"--{setting.name.replace('_', '-')}"

@@ -144,6 +144,20 @@ async def test_a_flag_goes_before_what_is_written(file: Path) -> None:
         assert app.main.memory_pane.state.card == "24 GB"
 
 
+async def test_a_variable_goes_before_the_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KVTUI_FPS", "10")
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        assert line(screen, "fps") == ["fps", "10", "KVTUI_FPS"]
+        await choose(pilot, screen, "defaults.fps")
+        assert "KVTUI_FPS holds" in shown(screen.detail)
+        before = app.main.fps
+        await pilot.press("enter", *"60", "ctrl+s", "escape")
+        await pilot.pause()
+        assert app.main.fps == before
+
+
 async def test_leaving_with_changes_is_said_once(file: Path) -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:

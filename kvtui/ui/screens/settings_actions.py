@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -57,10 +58,15 @@ class SettingsActions:
     def _take_settings(self, written: tuple[Settings, frozenset[str]] | None) -> None:
         if written is None:
             return
+        from kvtui.ui.settings import VARIABLES
+
         settings, keys = written
         for key in keys:
             section, _, name = key.partition(".")
-            if section == "defaults" and self.app.options.get(name) in (None, ""):
+            ruled = self.app.options.get(name) not in (None, "") or os.environ.get(
+                VARIABLES.get(name, "")
+            )
+            if section == "defaults" and not ruled:
                 self._take_default(name, settings)
         if self.memory is not None and any(key.startswith("cards.") for key in keys):
             from kvtui.ui.memory import own_cards
