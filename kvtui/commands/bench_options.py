@@ -10,6 +10,7 @@ import click
 
 from kvtui.bench.export import PLOTS, SHAPES
 from kvtui.commands.options import Number, request_options
+from kvtui.commands.runs import RunFile
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _OURS = {"--max-tokens", "--repeat", "--messages"}
@@ -109,14 +110,14 @@ _OPTIONS = (
     click.option("--no-text", is_flag=True, help="Record no answer's text, only its stamps."),
     click.option(
         "--resume",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="Go on with a half-done record.",
+        type=RunFile(),
+        help="Go on with a half-done run (a file, or a name of kvtui runs).",
     ),
     click.option(
         "--open",
         "opened",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="Print the results of a record again; nothing is sent.",
+        type=RunFile(),
+        help="Print a run's results again; nothing is sent.",
     ),
     click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout."),
     click.option(

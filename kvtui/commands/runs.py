@@ -45,6 +45,22 @@ class RunName(click.ParamType[str]):
         return [CompletionItem(name) for name in found] or [CompletionItem(incomplete, type="file")]
 
 
+class RunFile(RunName):
+    """A run, as the path of its file."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Find it; one that is not there is refused."""
+        if isinstance(value, Path):
+            return value
+        from kvtui.bench.record import RecordError
+        from kvtui.bench.store import find
+
+        try:
+            return find(str(value)).path
+        except RecordError as error:
+            self.fail(str(error), param, ctx)
+
+
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 
 

@@ -325,6 +325,9 @@ class Conductor:
         self._results.append(figures)
         if self.history is not None:
             self.history.add(run, figures, self._index, self._repeats, self.prepared)
+            if (trouble := self.history.error) and trouble not in self._said:
+                self._said.add(trouble)
+                self._notes.append(one_line(f"Runs are not recorded: {trouble}"))
         verdict = figures.verdict
         if self.endpoint.embedded and not is_demo(self._answering):
             self._effect.add(figures, cached=self.kept)

@@ -94,6 +94,8 @@ class SessionLike(Protocol):
 class HistoryLike(Protocol):
     """Where the runs of the screen are recorded."""
 
+    @property
+    def error(self) -> str: ...
     def add(
         self, run: Any, figures: RunFigures, index: int, repeats: int, prepared: Any = None
     ) -> None: ...

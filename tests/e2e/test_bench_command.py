@@ -78,7 +78,7 @@ def test_a_sweep_as_json(server: TimingServer, tmp_path: Path) -> None:
         assert row["client"]["cpu_share"] > 0
     assert table["levels"][1]["output_tps"] > 2 * table["levels"][0]["output_tps"]
     page = bench(None, tmp_path, "--open", table["record"], "--format", "html").stdout
-    assert page.count("<circle") == 2
+    assert page.count("<circle") == 2 + 3 * 16  # a point a level, and three figures a request
     assert Path(table["record"]).is_file()
     assert {f["code"] for f in table["findings"]} >= {"slo", "approximate_prompts"}
 

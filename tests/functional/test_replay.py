@@ -92,3 +92,23 @@ async def test_json_prints_the_run_and_a_failure_is_one(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert run["failure"]["subcode"] == "invalid_key"
     assert CliRunner().invoke(command, [str(tmp_path / "none"), "--json"]).exit_code == 2
+
+
+async def test_a_folder_that_cannot_be_written_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("KVTUI_RUNS", str(tmp_path / "file" / "runs"))
+    app = KvtuiApp({"max_tokens": 8})
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = app.main
+        await until(
+            pilot, lambda: main.conductor is not None and main.conductor.endpoint.ready, seconds=60
+        )
+        await pilot.press("enter")
+        await ended(pilot)
+        await until(pilot, lambda: main.conductor.history.error, seconds=10)
+        await pilot.press("enter")
+        await ended(pilot)
+        said = [notice.message for notice in app._notifications]
+        assert any("Runs are not recorded" in text and "cannot be written" in text for text in said)
