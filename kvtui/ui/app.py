@@ -100,7 +100,14 @@ class KvtuiApp(App[int]):
     def on_mount(self) -> None:
         """Everything else comes after the first frame."""
         self._obey_signals()
+        self.app_resume_signal.subscribe(self, self._resumed)
         self.call_after_refresh(self._after_first_frame)
+
+    def _resumed(self, _app: object) -> None:
+        """The terminal was another program's meanwhile: nothing of ours is on it any more."""
+        self.screen.refresh(layout=True)
+        for widget in self.screen.query("*"):
+            widget.refresh()
 
     def _obey_signals(self) -> None:
         """SIGTERM, SIGHUP, SIGQUIT leave as ``q`` does: terminal restored, stream, child ended."""

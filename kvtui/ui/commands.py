@@ -216,6 +216,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("help", ("question_mark", "f1"), "help", "Every key with its meaning.", "kvtui", 20),
     Command("palette", ("ctrl+p",), "more", "Find a command by typing.", "kvtui", 21),
+    Command("suspend", ("ctrl+z",), "shell", "Back to the shell; fg returns here.", "kvtui"),
     Command("quit", ("q", "ctrl+q"), "quit", "Stop the stream and leave.", "kvtui", 22),
 )
 
@@ -230,6 +231,7 @@ _SHOWN_KEYS = {
     "ctrl+p": "^p",
     "ctrl+s": "^s",
     "ctrl+q": "^q",
+    "ctrl+z": "^z",
     "ctrl+left": "^←",
     "ctrl+right": "^→",
     "ctrl+up": "^↑",

@@ -43,7 +43,7 @@ def tables() -> set[str]:
     from kvtui.ui.commands import COMMANDS, GROUPS
 
     found = {text for command in COMMANDS for text in (command.label, command.help)} | {*GROUPS}
-    for path in (PACKAGE / "ui" / "tour" / "steps.toml",):
+    for path in (PACKAGE / "failure" / "advice.toml", PACKAGE / "ui" / "tour" / "steps.toml"):
         found |= set(texts_in(tomllib.loads(path.read_text(encoding="utf-8"))))
     return found
 

@@ -280,6 +280,10 @@ class MainActions:
     async def _run_command(self, name: str) -> None:
         await self.app.run_action(f"screen.{name}")
 
+    def action_suspend(self) -> None:
+        """Back to the shell, where there is one."""
+        self.app.action_suspend_process()
+
     def action_quit(self) -> None:
         """Leave."""
         self.app.exit(0)
