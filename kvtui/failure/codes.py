@@ -18,16 +18,19 @@ class CodeTable:
     """One provider's table (``codes.toml`` says what the fields mean)."""
 
     provider: str
-    shape: Literal["base_resp", "number"]
+    shape: Literal["base_resp", "error", "flat"]
     codes: dict[str, str]
 
     def reads(self, owner: str | None, error: ErrorObject) -> bool:
         """True where an answer of this shape, from this host's owner, is this table's to read."""
         if owner is not None and owner != self.provider:
             return False
-        if self.shape == "number":  # a flat error object has numbers of its own kind (Mistral)
-            return owner is not None or error.data.get("object") != "error"
-        return "base_resp" in error.data
+        if self.shape == "base_resp":
+            return "base_resp" in error.data
+        if owner is not None:
+            return True
+        # A gateway's host tells nothing: numbers mean this provider's only in its own shape.
+        return isinstance(error.data.get("error"), dict) == (self.shape == "error")
 
 
 @cache

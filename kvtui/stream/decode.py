@@ -201,6 +201,10 @@ class Decoder:
         groq = table.get("x_groq")
         if not isinstance(usage, dict) and isinstance(groq, dict):
             usage = groq.get("usage")
+            if groq.get("error") and self.error is None:
+                self.error = {"error": groq["error"]}
+        if not isinstance(usage, dict) and choices and isinstance(choices[0], dict):
+            usage = choices[0].get("usage")  # Moonshot counts there
         if isinstance(usage, dict):
             self._usage(usage, t, bool(choices) and not self.finish_reason, out)
         if not deltas and len(out) == before:

@@ -139,6 +139,8 @@ def error_in(payload: Mapping[str, Any]) -> bool:
         return False
     if "usage" in payload or "timings" in payload or payload.get("type") == "ping":
         return False
+    if payload.get("code") in (0, "0", 200, "200") and not payload.get("errors"):
+        return False  # "Success" is a message too
     return any(payload.get(field) for field in _ERROR_FIELDS if field != "base_resp")
 
 
