@@ -42,14 +42,16 @@ def legend(tint: Tint | None, width: int) -> Row:
     slow = UNKNOWN if tint is None else milliseconds(tint.slow_s * 1000)
     stall = UNKNOWN if tint is None else milliseconds(tint.stall_s * 1000)
     median = tr("× median")
-    times = [f" ({factor:g} {median})" if width >= 70 else "" for factor in (SLOW, STALL)]
+    wide = width >= 70
+    times = [f" ({factor:g} {median})" if wide else "" for factor in (SLOW, STALL)]
+    apart = "   " if wide else "  "
     return crop(
         row(
-            (f"{tr('gap')} ", "muted"),
+            (f"{tr('gap')} " if wide else "", "muted"),
             (tr("slow"), "slow"),
-            (f" ≥ {slow}{times[0]}   ", "muted"),
+            (f" ≥ {slow}{times[0]}{apart}", "muted"),
             (tr("stall"), "stall"),
-            (f" ≥ {stall}{times[1]}   ", "muted"),
+            (f" ≥ {stall}{times[1]}{apart}", "muted"),
             ("i", "key"),
             (f" {tr('plain')}", "muted"),
         ),

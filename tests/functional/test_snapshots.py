@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fakes import Script, make_app
+from fakes import WORDS, Script, make_app
 from test_screen import AUTH, AUTH_EVIDENCE, at, ready, until
 
 from kvtui.failure import Hint
@@ -118,5 +118,41 @@ def test_help(snap_compare: Any) -> None:
     async def before(pilot: Any) -> None:
         await ready(pilot)
         await pilot.press("question_mark")
+
+    assert snap_compare(make_app(), terminal_size=(80, 24), run_before=before)
+
+
+def uneven() -> Script:
+    """Tokens of which some come late, and one after a stall."""
+    pieces, t = [], 0.05
+    for n in range(256):
+        t += 0.0047 * (8 if n % 91 == 60 else 3 if n % 37 == 20 else 1 + (n % 5) / 20)
+        pieces.append((t, "content", WORDS[n % len(WORDS)] + " "))
+    return Script(pieces=pieces)
+
+
+@pytest.mark.parametrize("keys", [["i"], ["t", "t"]], ids=["tinted", "gaps"])
+@pytest.mark.parametrize("size", SIZES[:2], ids=IDS[:2])
+def test_late_tokens(snap_compare: Any, size: tuple[int, int], keys: list[str]) -> None:
+    async def before(pilot: Any) -> None:
+        main = await ready(pilot)
+        await pilot.press("enter")
+        await at(pilot, 1.2)
+        for key in keys:
+            await pilot.press(key)
+        if main.stream.chart is not None:
+            await until(pilot, lambda: drawn(main))
+        await pilot.pause()
+
+    assert snap_compare(make_app(uneven()), terminal_size=size, run_before=before)
+
+
+def test_search(snap_compare: Any) -> None:
+    async def before(pilot: Any) -> None:
+        await ready(pilot)
+        await pilot.press("enter")
+        await at(pilot, 9)
+        await pilot.press("home", "slash", *"again", "enter", "n")
+        await pilot.pause()
 
     assert snap_compare(make_app(), terminal_size=(80, 24), run_before=before)
