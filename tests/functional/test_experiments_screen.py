@@ -175,6 +175,23 @@ async def test_a_stream_and_an_experiment_do_not_disturb_each_other(bench: Bench
         assert screen is not app.screen
 
 
+async def test_an_endpoint_that_comes_late_is_shown_when_it_is_there(bench: Bench) -> None:
+    app = make_app(prepared=REMOTE, late=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.main.conductor is not None)
+        await pilot.press("x")
+        await until(pilot, lambda: isinstance(app.screen, ExperimentsScreen))
+        await pilot.pause()
+        assert "still being prepared" in shown(app.screen.told)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "being prepared" in notices(app)
+        assert not bench.begun
+        app.fake.arrive()
+        await until(pilot, lambda: "gpu.example" in shown(app.screen.told))
+        assert "gpu.example" in shown(app.screen.head)
+
+
 # --- a run ----------------------------------------------------------------------------------------
 
 

@@ -54,6 +54,8 @@ class Lab:
     def where(self) -> str:
         """Endpoint and model, free of secrets."""
         view = self.conductor.endpoint
+        if self.conductor.prepared is None and not view.problem:
+            return "an endpoint that is still being prepared"
         return f"{view.label} ▸ {view.model}" if view.model else view.label
 
     def places(self, work: Workload | Record) -> str:

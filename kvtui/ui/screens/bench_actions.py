@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kvtui.ui.messages import ExperimentOver
+from kvtui.ui.messages import EndpointReady, ExperimentOver, OpeningFailed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,6 +122,23 @@ class BenchActions:
             options = getattr(self.app, "options", {})
             self.lab = Lab(self.conductor, options, lambda: self.post_message(ExperimentOver()))
         return self.lab
+
+    def on_endpoint_ready(self, message: EndpointReady) -> None:  # noqa: ARG002
+        """Beside what the screen itself does: the Experiments screen may have waited for it."""
+        self._tell_experiments()
+
+    def on_opening_failed(self, message: OpeningFailed) -> None:  # noqa: ARG002
+        """The same where there is none."""
+        self._tell_experiments()
+
+    def _tell_experiments(self) -> None:
+        if self.lab is None:
+            return
+        from kvtui.ui.screens.experiments import ExperimentsScreen
+
+        for screen in self.app.screen_stack:
+            if isinstance(screen, ExperimentsScreen):
+                screen.endpoint_changed()
 
     def watch_experiment(self) -> None:
         """A run began: the header says how far it is, once a second, until it is over."""

@@ -47,6 +47,9 @@ class ExperimentsScreen(BenchScreen):
     NAME = "Experiments"
     BINDINGS = [  # noqa: RUF012
         *bindings([offer.command for offer in EXPERIMENTS]),
+        # With priority, so that keys typed at once go to the field that these lead to.
+        Binding("tab", "app.focus_next", "Next field", show=False, priority=True),
+        Binding("shift+tab", "app.focus_previous", "Field before", show=False, priority=True),
         Binding("up", "move(-1)", "Up", show=False),
         Binding("down", "move(1)", "Down", show=False),
         Binding("left", "move(-1)", "Stream before", show=False),
@@ -122,6 +125,14 @@ class ExperimentsScreen(BenchScreen):
         self.refresh_bindings()
 
     # --- the form -------------------------------------------------------------------------------
+
+    def endpoint_changed(self) -> None:
+        """The endpoint has become known, or is another one: other defaults, another place."""
+        if self.mode == "form":
+            self.asked = self.lab.ask()
+            self.knobs.fill(self.asked.fields, self.lab.texts.get(self.lab.preset, {}))
+            self._show_form()
+            self._show_head()
 
     def on_preset_list_chosen(self, message: PresetList.Chosen) -> None:
         """Another preset: its fields."""
