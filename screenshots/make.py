@@ -28,8 +28,8 @@ CHROMIUM = next(
 
 scratch = tempfile.TemporaryDirectory()
 os.environ["KVTUI_CONFIG"] = str(Path(scratch.name) / "config.toml")
-os.environ["KVTUI_STATE"] = str(Path(scratch.name) / "state.toml")
 os.environ["KVTUI_RUNS"] = str(Path(scratch.name) / "runs")
+os.environ["KVTUI_STATE"] = str(Path(scratch.name) / "state.toml")
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
 os.environ.setdefault("COLORTERM", "truecolor")
 for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "TAOTOKEN_API_KEY", "NO_COLOR"):
@@ -130,6 +130,50 @@ async def planner(app: KvtuiApp, pilot: Pilot[int]) -> None:
     await pilot.pause(3)
 
 
+async def experiment(app: KvtuiApp, pilot: Pilot[int], preset: str, *settings: str) -> object:
+    """Open the experiments, choose one, give its first fields values, and run it."""
+    await ready(app, pilot)
+    await pilot.press("x")
+    await until(lambda: app.screen is not app.main and app.screen.is_mounted, pilot)
+    await pilot.pause(1)
+    screen = app.screen
+    screen.action_choose(preset)  # type: ignore[attr-defined]
+    await pilot.pause(0.3)
+    for value in settings:
+        await pilot.press("tab", *value)
+    await pilot.press("enter")
+    await until(lambda: screen.mode == "live", pilot)  # type: ignore[attr-defined]
+    return screen
+
+
+async def sweep_live(app: KvtuiApp, pilot: Pilot[int]) -> None:
+    """Half-way through a sweep."""
+    screen = await experiment(app, pilot, "sweep")
+    await until(
+        lambda: (
+            (live := screen.lab.experiment.state()).progress.stage == 2  # type: ignore[attr-defined]
+            and live.progress.done > 5
+        ),
+        pilot,
+    )
+    await pilot.pause(0.5)
+
+
+async def cache_evidence(app: KvtuiApp, pilot: Pilot[int]) -> None:
+    """Both curves, cache on and off, and what they say."""
+    screen = await experiment(app, pilot, "kv-evidence", "16,64,128,192", "256", "2")
+    await until(lambda: screen.mode == "results", pilot, 600)  # type: ignore[attr-defined]
+    await pilot.pause(1)
+
+
+async def runs(app: KvtuiApp, pilot: Pilot[int]) -> None:
+    """What the two before have recorded."""
+    await ready(app, pilot)
+    await pilot.press("h")
+    await until(lambda: app.screen is not app.main and app.screen.is_mounted, pilot)
+    await pilot.pause(1)
+
+
 PICTURES: dict[
     str, tuple[Callable[[KvtuiApp, Pilot[int]], Awaitable[None]], str, dict[str, object]]
 ] = {
@@ -146,6 +190,9 @@ PICTURES: dict[
     "cache-off-120x40": (cache_off, "120x40", {}),
     "chart-120x40": (chart, "120x40", {}),
     "planner-120x40": (planner, "120x40", {"arch": "Llama-3.1-8B", "context": 8192}),
+    "experiments-sweep-120x40": (sweep_live, "120x40", {}),
+    "experiments-kv-evidence-120x40": (cache_evidence, "120x40", {}),
+    "runs-120x40": (runs, "120x40", {}),
     "failure-auth-120x40": (failure, "120x40", {"model": "demo-auth"}),
     "failure-network-120x40": (failure, "120x40", {"model": "demo-network"}),
     "failure-filter-80x24": (failure, "80x24", {"model": "demo-filter"}),

@@ -45,6 +45,7 @@ async def test_mashing_leaves_a_screen_that_works(
     app = make_app()
     async with app.run_test(size=size) as pilot:
         main = await ready(pilot)
+        main.action_quit = lambda: None  # the palette has it, too
         for at_ in range(200):
             if isinstance(app.screen, MainScreen) and pick.random() < 0.7:
                 await app.push_screen(make(app))
