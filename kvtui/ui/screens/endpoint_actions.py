@@ -55,6 +55,7 @@ class EndpointActions:
         if self.conductor is None or self.conductor.session is None:
             self.say("One moment: kvtui is still starting.")
             return
+        from kvtui.language import tr
         from kvtui.ui.endpoints import endpoint_choices
         from kvtui.ui.opening import read_settings
 
@@ -62,7 +63,7 @@ class EndpointActions:
         if problem:
             self.say(problem, "warning")
         choices = endpoint_choices(settings, hidden=self.presenting)
-        self._pick("Endpoint", choices, self.chosen_endpoint, self.take_endpoint)
+        self._pick(tr("Endpoint"), choices, self.chosen_endpoint, self.take_endpoint)
 
     async def take_endpoint(self, choice: str) -> None:
         """Stop what runs, leave the endpoint and prepare the one chosen."""

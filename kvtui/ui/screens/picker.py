@@ -10,6 +10,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from kvtui.language import tr
 from kvtui.ui.matching import LETTERS, match
 from kvtui.ui.rows import BLANK, Row, Span, between, row
 from kvtui.ui.widgets.lines import LinesWidget
@@ -143,8 +144,8 @@ class PickerScreen(ModalScreen[str | None]):
         """A field and the list."""
         with Vertical(id="picker") as box:
             box.border_title = self._title_text
-            box.border_subtitle = "⏎ take · esc leave"
-            yield Input(placeholder="type to filter", id="filter", compact=True)
+            box.border_subtitle = tr("⏎ take · esc leave")
+            yield Input(placeholder=tr("type to filter"), id="filter", compact=True)
             yield self.list
 
     def on_mount(self) -> None:

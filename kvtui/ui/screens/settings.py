@@ -11,6 +11,7 @@ from textual.widgets import Input
 
 from kvtui.config import ConfigError, config_path
 from kvtui.config_edit import edited, write
+from kvtui.language import tr
 from kvtui.text import one_line
 from kvtui.ui.draw.settings import detail_rows, list_rows, place_rows
 from kvtui.ui.rows import BLANK, between, row
@@ -78,8 +79,8 @@ class SettingsScreen(ModalScreen["tuple[Settings, frozenset[str]] | None"]):
     def compose(self) -> ComposeResult:
         """The list, what the marked key means, its field, the paths."""
         with Vertical(id="settings") as box:
-            box.border_title = "Settings"
-            box.border_subtitle = KEYS
+            box.border_title = tr("Settings")
+            box.border_subtitle = tr(KEYS)
             yield self.list
             yield self.detail
             yield self.field
@@ -119,7 +120,7 @@ class SettingsScreen(ModalScreen["tuple[Settings, frozenset[str]] | None"]):
         self.list.redraw()
         self.detail.redraw()
         box = self.query_one("#settings")
-        box.border_subtitle = EDITING if self.field.display else KEYS
+        box.border_subtitle = tr(EDITING if self.field.display else KEYS)
 
     # --- editing --------------------------------------------------------------------------------
 

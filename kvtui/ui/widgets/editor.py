@@ -6,10 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Label, Static, TextArea
 
+from kvtui.language import tr
 from kvtui.text import one_line, sanitise
 from kvtui.ui.form import FormError, parse_form
 from kvtui.ui.messages import FormSubmitted
@@ -248,10 +250,18 @@ class PromptEditor(Vertical):
         browsing = self._browsing
         if browsing is not None and browsing.at:
             return f"⏎ run · {browsing.at} of {len(browsing)} earlier prompts · ^↑ ^↓"
-        keys = ("⏎ run", "esc keep", "^↑ earlier", "^o file", "^j new line", "tab next", "^z undo")
+        keys = (
+            tr("⏎ run"),
+            tr("esc keep"),
+            tr("^↑ earlier"),
+            tr("^o file"),
+            tr("^j new line"),
+            tr("tab next"),
+            tr("^z undo"),
+        )
         room = max(20, self.size.width - 2)
-        count = next(n for n in range(len(keys), 0, -1) if len(" · ".join(keys[:n])) <= room)
-        return " · ".join(keys[:count])
+        lines = [" · ".join(keys[:count]) for count in range(len(keys), 0, -1)]
+        return next((line for line in lines if cell_len(line) <= room), keys[0])
 
     def on_resize(self) -> None:
         """As many keys as there is room for."""
