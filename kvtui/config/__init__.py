@@ -1,0 +1,32 @@
+"""Which endpoint, which key, which settings: flags > environment > TOML file > defaults."""
+
+from kvtui.config.endpoint import EMBEDDED, Endpoint, profile_name, resolve_endpoint
+from kvtui.config.file import (
+    ConfigError,
+    Defaults,
+    OwnCard,
+    Profile,
+    Settings,
+    load_settings,
+    parse_settings,
+)
+from kvtui.config.keys import KEY_VARIABLES, OPENAI_URL, TAOTOKEN_URL
+from kvtui.places import config_path
+
+__all__ = [
+    "EMBEDDED",
+    "KEY_VARIABLES",
+    "OPENAI_URL",
+    "TAOTOKEN_URL",
+    "ConfigError",
+    "Defaults",
+    "Endpoint",
+    "OwnCard",
+    "Profile",
+    "Settings",
+    "config_path",
+    "load_settings",
+    "parse_settings",
+    "profile_name",
+    "resolve_endpoint",
+]
