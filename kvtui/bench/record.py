@@ -35,7 +35,7 @@ import msgspec
 from kvtui.bench.health import Health
 from kvtui.bench.prompts import Words
 from kvtui.bench.sample import Sample
-from kvtui.bench.schema import SCHEMA, VERSION, RecordError, migrated, version_of
+from kvtui.bench.schema import SCHEMA, VERSION, RecordError, check_header, migrated, version_of
 from kvtui.bench.targets import Target
 from kvtui.bench.workload import Workload, WorkloadError, from_table
 from kvtui.places import data_folder, user_path
@@ -157,7 +157,9 @@ def read_header(line: bytes, path: Path) -> tuple[dict[str, Any], int]:
     if not isinstance(table, dict):
         raise RecordError(f"{path} is no record of kvtui.")
     version = version_of(table, path)
-    return migrated(table, version), version
+    header = migrated(table, version)
+    check_header(header, path)
+    return header, version
 
 
 def _line(

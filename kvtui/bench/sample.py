@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from kvtui.bench.document import failure_object
 from kvtui.measure.figures import RunFigures
 from kvtui.measure.meter import Stamps
+
+Measured = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
+"""A time in ms or s, or a rate; what is read from a file and lies beyond is damage."""
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -24,34 +27,34 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     segment: int = 0
     started_at: str = ""
     start_s: float = 0.0
-    send_s: float | None = None
-    first_s: float | None = None
-    last_s: float | None = None
+    send_s: Measured | None = None
+    first_s: Measured | None = None
+    last_s: Measured | None = None
     end_s: float = 0.0
-    late_ms: float | None = None
+    late_ms: Measured | None = None
     """At a set rate: how long after its time it was started."""
     cls: str = "ok"
     subcode: str = "complete"
     failed: bool = False
     stopped: bool = False
     partial: bool = False
-    ttft_ms: float | None = None
-    ttfa_ms: float | None = None
-    tpot_ms: float | None = None
-    decode_tps: float | None = None
-    e2e_ms: float | None = None
-    e2e_tps: float | None = None
-    connect_ms: float | None = None
-    headers_ms: float | None = None
+    ttft_ms: Measured | None = None
+    ttfa_ms: Measured | None = None
+    tpot_ms: Measured | None = None
+    decode_tps: Measured | None = None
+    e2e_ms: Measured | None = None
+    e2e_tps: Measured | None = None
+    connect_ms: Measured | None = None
+    headers_ms: Measured | None = None
     """From t_send to the response's head."""
-    first_event_ms: float | None = None
+    first_event_ms: Measured | None = None
     """From t_send to the first event of the body: a role chunk, a keep-alive, a token."""
     keep_alives: int = 0
     """Comments and pings among the events."""
-    server_ms: float | None = None
-    itl_p50_ms: float | None = None
-    itl_p99_ms: float | None = None
-    gap_max_ms: float | None = None
+    server_ms: Measured | None = None
+    itl_p50_ms: Measured | None = None
+    itl_p99_ms: Measured | None = None
+    gap_max_ms: Measured | None = None
     """The longest time between two reads with tokens."""
     prompt_tokens: int | None = None
     cached_prompt_tokens: int | None = None
@@ -60,10 +63,10 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reasoning_tokens: int | None = None
     token_source: str = "none"
     chunks: int = 0
-    tokens_per_chunk: float | None = None
+    tokens_per_chunk: Measured | None = None
     finish_reason: str | None = None
     model_answered: str | None = None
-    loop_lag_ms: float | None = None
+    loop_lag_ms: Measured | None = None
     hints: tuple[str, ...] = ()
     reads: tuple[tuple[float, int], ...] = ()
     """(ms after t_send, chunks so far) of each read with tokens, where the stage keeps them."""

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 VERSION = 2
 SCHEMA = f"kvtui.record/{VERSION}"
 
@@ -35,6 +37,54 @@ def version_of(header: Mapping[str, Any], path: Path) -> int:
     return version
 
 
+class _Endpoint(msgspec.Struct, frozen=True):
+    base_url: str | None = None
+    model: str | None = None
+    key_from: str | None = None
+    chosen_by: str | None = None
+    profile: str | None = None
+    embedded: bool = False
+    context: int | None = None
+    geometry: dict[str, Any] | None = None
+
+
+class _Request(msgspec.Struct, frozen=True):
+    system: str | None = None
+    messages: list[dict[str, Any]] | None = None
+    base_url: str | None = None
+    top_p: float | None = None
+    temperature: float | None = None
+    seed: int | None = None
+    stop: list[str] = []
+    headers: list[str] = []
+    extra_body: dict[str, Any] | None = None
+
+
+class _Header(msgspec.Struct, frozen=True):
+    """What others rely on in a first line; what else it has is as it is."""
+
+    id: str = ""
+    created_at: str = ""
+    kvtui: str = ""
+    nonce: str = ""
+    endpoint: _Endpoint = _Endpoint()
+    request: _Request = _Request()
+    machine: dict[str, Any] = {}
+    workload: dict[str, Any] = {}
+
+
+def check_header(header: Mapping[str, Any], path: Path) -> None:
+    """See to it that a first line is as its readers take it to be.
+
+    Raises:
+        RecordError: It is damaged; the message names the place.
+    """
+    try:
+        msgspec.convert(header, _Header)
+    except msgspec.ValidationError as error:
+        raise RecordError(f"{path} is damaged: {error}.") from None
+
+
 def migrated(line: dict[str, Any], version: int) -> dict[str, Any]:
     """A line of an older record in today's form; every older version has its step."""
     for number in range(version, VERSION):
@@ -46,7 +96,8 @@ def _from_1(line: dict[str, Any]) -> dict[str, Any]:
     """2 has ``kind`` and ``clock`` in ``run``, ``summary`` in ``end``, ``tape`` in ``request``."""
     if line.get("type") != "run":
         return line
-    machine = dict(line.get("machine") or {})
+    machine = line.get("machine")
+    machine = dict(machine) if isinstance(machine, dict) else {}
     clock = {"name": machine.pop("clock", "perf_counter"), "wall": line.get("created_at")}
     return {**line, "schema": SCHEMA, "kind": "bench", "machine": machine, "clock": clock}
 

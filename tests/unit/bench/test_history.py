@@ -7,52 +7,10 @@ from pathlib import Path
 import pytest
 
 from kvtui.bench import store
-from kvtui.bench.curl import Sent as Asked
 from kvtui.bench.history import RunHistory, prune
 from kvtui.bench.playback import recordings
 from kvtui.bench.record import read_record
-from kvtui.config import Endpoint
-from kvtui.failure import Evidence, classify
-from kvtui.measure.figures import RunFigures
-from kvtui.measure.meter import Kept, Meter, Stamps
-from kvtui.stream.events import Connected, Delta, Ended, Sent, Usage
-from kvtui.stream.request import Request, repeat_prefix, with_prefix
-
-KEY = "sk-test-Zx81Qa77Lm20Vb94"
-ENDPOINT = Endpoint("https://gpu.example/v1", "test", api_key=KEY, key_from="K")
-
-
-class Done:
-    """A run that has ended, made of events."""
-
-    def __init__(self, request: Request, *, tokens: int = 5, stopped: bool = False) -> None:
-        self.request = request
-        self.meter = Meter(clock=lambda: 10.0, keep_events=True)
-        self.meter.feed([Connected(10.0, 0.01, False)])
-        self.meter.feed([Sent(10.1)])
-        for n in range(tokens):
-            self.meter.feed([Delta(10.3 + n / 10, "content", f" w{n}")])
-        self.meter.feed([Usage(11.0, 9, tokens)])
-        evidence = Evidence(
-            status=200, data_events=9, content_chars=9, text_chunks=9, done_seen=not stopped,
-            finish_reason=None if stopped else "stop", stopped=stopped,
-        )  # fmt: skip
-        self.meter.feed([Ended(11.0, evidence, stopped=stopped)])
-        self.figures: RunFigures = self.meter.conclude(classify)
-
-    def sent(self) -> Asked:
-        return Asked(ENDPOINT, ENDPOINT.base_url, self.request)
-
-    def stamps(self) -> Stamps:
-        return self.meter.stamps()
-
-    def kept(self) -> Kept | None:
-        return self.meter.kept()
-
-
-def asked(prompt: str = "Why?", index: int | None = None) -> Request:
-    request = Request(ENDPOINT, "m", prompt, system=None, max_tokens=32, temperature=0.5)
-    return request if index is None else with_prefix(request, repeat_prefix(index))
+from tests.unit.bench.recorded import KEY, Done, asked
 
 
 def test_repeats_become_one_record_with_what_was_asked(tmp_path: Path) -> None:

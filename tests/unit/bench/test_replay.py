@@ -9,45 +9,13 @@ from pathlib import Path
 import pytest
 
 from kvtui.bench.document import run_object
-from kvtui.bench.history import RunHistory
-from kvtui.bench.prepared import Prepared
-from kvtui.bench.progress import RequestEnded
 from kvtui.bench.record import RecordError
-from kvtui.bench.recorder import Recorder, header_of
 from kvtui.bench.replay import Pace, Replay, ReplaySession
-from kvtui.bench.sample import Sample, sample_of
-from kvtui.bench.workload import Spec, expand
-from kvtui.config import Endpoint
-from kvtui.stream.request import Request
-from tests.unit.bench.test_history import Done, asked
+from kvtui.bench.sample import sample_of
+from tests.unit.bench.recorded import Done, asked, bench_of, single
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "records"
 FAST = 100.0
-
-
-def single(folder: Path, *runs: Done) -> Path:
-    history = RunHistory(folder)
-    for index, run in enumerate(runs, 1):
-        history.add(run, run.figures, index, len(runs))
-    history.close()
-    (path,) = folder.iterdir()
-    return path
-
-
-def bench_of(path: Path, tpots: list[float | None]) -> Path:
-    """A benchmark whose requests have these TPOTs; None failed."""
-    endpoint = Endpoint("https://gpu.example/v1", "test")
-    request = Request(endpoint, "m", "")
-    recorder = Recorder(path)
-    workload = expand(Spec(prompts=("Hi",), requests=len(tpots)), "own")
-    recorder.create(header_of(Prepared(endpoint, "m"), request, workload, "n"))
-    for index, tpot in enumerate(tpots):
-        run = Done(asked())
-        sample = Sample(stage=0, index=index, tpot_ms=tpot, failed=tpot is None)
-        recorder.take(RequestEnded(sample, run.kept()))
-    recorder.end()
-    recorder.close()
-    return path
 
 
 def test_all_repeats_of_a_single_run_come_one_after_another(tmp_path: Path) -> None:

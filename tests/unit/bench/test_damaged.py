@@ -1,0 +1,94 @@
+"""Damaged records, at random: refused in one sentence, or read as far as they go; never a crash."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from kvtui.bench.entries import entry_of
+from kvtui.bench.export import SHAPES
+from kvtui.bench.export.forms import export_text
+from kvtui.bench.imports import read_side
+from kvtui.bench.record import RecordError, read_record
+from kvtui.bench.replay import Replay
+from kvtui.bench.results import results_of
+from kvtui.bench.sides import SideError
+from tests.unit.bench.recorded import Done, asked, bench_of, single
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "records"
+SEEDS = 120
+ODD: tuple[Any, ...] = (None, -1, 1e308, "x", [], {}, True, [None], {"a": 1}, "9" * 50)
+
+
+def changed(value: Any, random: Random) -> Any:
+    """A JSON value with something odd somewhere in it."""
+    if isinstance(value, dict) and value:
+        key = random.choice(list(value))
+        inner = changed(value[key], random) if random.random() < 0.4 else random.choice(ODD)
+        return {**value, key: inner}
+    if isinstance(value, list) and value:
+        at = random.randrange(len(value))
+        return [*value[:at], changed(value[at], random), *value[at + 1 :]]
+    return random.choice(ODD)
+
+
+def damaged(data: bytes, random: Random) -> bytes:
+    """Bytes changed or lost, or a line that says something odd."""
+    if random.random() < 0.3:
+        raw = bytearray(data)
+        for _ in range(random.randrange(1, 6)):
+            at = random.randrange(len(raw))
+            if random.random() < 0.5:
+                raw[at] = random.randrange(256)
+            else:
+                del raw[at : at + random.randrange(1, 200)]
+        return bytes(raw)
+    lines = data.splitlines()
+    at = random.randrange(len(lines)) if random.random() < 0.6 else 0
+    with suppress(ValueError):  # the fixture that was killed ends in half a line
+        lines[at] = json.dumps(changed(json.loads(lines[at]), random)).encode()
+    return b"\n".join(lines) + b"\n"
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
+    folder = tmp_path_factory.mktemp("sources")
+    (folder / "run").mkdir()
+    paths = [
+        single(folder / "run", Done(asked(index=0)), Done(asked(index=1))),
+        bench_of(folder / "b.jsonl", [1.0, None, 2.0]),
+        *FIXTURES.iterdir(),
+    ]
+    return [path.read_bytes() for path in paths]
+
+
+def replayed(path: Path) -> object:
+    replay = Replay.read(path)
+    return [replay.document(), [replay.request(one) for one in replay.recordings]]
+
+
+def test_damage_is_said_or_passed_over(sources: list[bytes], tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    readers: tuple[Callable[[Path], object], ...] = (
+        entry_of,
+        read_side,
+        replayed,
+        lambda p: [export_text(results_of(read_record(p)), shape) for shape in SHAPES],
+    )
+    for seed in range(SEEDS):
+        random = Random(seed)
+        path.write_bytes(damaged(random.choice(sources), random))
+        for read in readers:
+            said = ""
+            try:
+                read(path)
+            except (RecordError, SideError) as error:
+                said = str(error)
+            assert not said or str(path) in said, seed
+            assert "\n" not in said, seed
