@@ -221,3 +221,26 @@ def test_a_megabyte_pasted_into_the_editor_leaves_the_screen_alive(
     pane.wait(lambda text: "esc keep" not in text)
     pane.press("q")
     pane.wait(lambda text: "status 0" in text)
+
+
+def test_a_piped_prompt_and_a_paste_without_brackets_leave_the_keyboard_alive(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "article.txt").write_text("Ein Artikel: 漢字", encoding="utf-8")
+    command = f"cat {tmp_path / 'article.txt'} | {sys.executable} -m kvtui"
+    pane = Terminal(tmp_path, 80, 24, f"sh -c '{command}'")
+    try:
+        assert "Ein Artikel: 漢字" in pane.wait(lambda text: "○ ready" in text)
+        pane.press("-l", "quit? then K or q!, more words with q")  # no brackets around them
+        said = pane.wait(lambda text: "Pasted text goes into a field" in text)
+        assert "status" not in said
+        pane.press("e")
+        pane.wait(lambda text: "esc keep" in text)
+        pane.press("-l", " pasted into the editor, q")
+        pane.wait(lambda text: "pasted into the" in text)
+        pane.press("Escape")
+        pane.wait(lambda text: "esc keep" not in text)
+        pane.press("q")
+        pane.wait(lambda text: "status 0" in text, seconds=30)
+    finally:
+        pane.close()
