@@ -77,7 +77,8 @@ def doctor(as_json: bool, **flags: Any) -> None:
 
 def _endpoint(flags: dict[str, Any]) -> tuple[Endpoint, tuple[str, ...]]:
     """The endpoint that flags, a file or the settings name, and what was odd about the file."""
-    from kvtui.doctor.sources import read_env_file, read_settings_file
+    from kvtui.doctor.env_file import read_env_file
+    from kvtui.doctor.sources import read_settings_file
 
     env_file, settings_file = flags["env_file"], flags["settings_file"]
     if env_file and settings_file:

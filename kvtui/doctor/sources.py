@@ -1,4 +1,4 @@
-"""Base URL, key and model as a ``.env`` or a coding assistant's ``settings.json`` holds them.
+"""Base URL, key and model as a coding assistant's ``settings.json`` holds them; shared with ``.env``.
 
 The files are only read. What is odd about them is said (quotes that some readers keep, a name set
 twice), but never a value.
@@ -37,156 +37,19 @@ class Value:
     line: int | None = None
 
 
-# --- .env -----------------------------------------------------------------------------------------
-
-_LINE = re.compile(r"\s*(?:export\s+)?(?P<name>[A-Za-z_][\w.-]*)(?P<gap>\s*=\s*)(?P<rest>.*)$")
-_NEARLY = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*[^\w\s]")
-_URL_NAMES = ("BASE_URL", "API_BASE", "API_BASE_URL", "API_URL", "ENDPOINT", "API_HOST")
-_KEY_NAMES = ("API_KEY", "AUTH_TOKEN", "API_TOKEN", "KEY", "TOKEN", "API_SECRET")
-_MODEL_NAMES = ("MODEL", "MODEL_NAME", "MODEL_ID", "DEFAULT_MODEL", "CHAT_MODEL")
+URL_NAMES = ("BASE_URL", "API_BASE", "API_BASE_URL", "API_URL", "ENDPOINT", "API_HOST")
+KEY_NAMES = ("API_KEY", "AUTH_TOKEN", "API_TOKEN", "KEY", "TOKEN", "API_SECRET")
+MODEL_NAMES = ("MODEL", "MODEL_NAME", "MODEL_ID", "DEFAULT_MODEL", "CHAT_MODEL")
 
 
-def read_env_file(
-    path: Path, environ: Mapping[str, str] = os.environ, base_url: str | None = None
-) -> Found:
-    """The endpoint that a ``.env`` file names; ``base_url`` wins over the file's.
-
-    Raises:
-        ConfigError: It cannot be read, or names neither a base URL nor a key.
-    """
-    try:
-        values, notes = parse_env(_text(path))
-    except UnreadLineError as error:
-        raise ConfigError(f"{path}: {error}") from None
-    if not values:
-        raise ConfigError(f"{path} sets no variable (lines read NAME=value).")
-    named = {value.name: value for value in values}
-    known = {**environ, **{value.name: value.text for value in values}}
-    named = {name: _expanded(value, known, notes) for name, value in named.items()}
-    prefix = _prefix(named)
-    if prefix is None:
-        raise ConfigError(
-            f"{path} names neither a base URL nor a key (variables like OPENAI_BASE_URL and"
-            f" OPENAI_API_KEY); it sets {', '.join(list(named)[:8])}."
-        )
-    url, key, model = (
-        _of(named, prefix, names) for names in (_URL_NAMES, _KEY_NAMES, _MODEL_NAMES)
-    )
-    notes += [
-        f"{value.name} is set in the environment too, to something else; most programs prefer that."
-        for value in (url, key)
-        if value is not None and environ.get(value.name, value.text) != value.text
-    ]
-    named_url = Value("--base-url", base_url) if base_url else url
-    return _found(path, prefix, named_url, key, model, notes, known)
-
-
-def _expanded(value: Value, known: Mapping[str, str], notes: list[str]) -> Value:
-    """A value with the variables in it put in, as dotenv and docker compose do."""
-    if _REFERENCE.match(value.text.strip()) or not _INSIDE.search(value.text):
-        return value
-    text = _INSIDE.sub(lambda match: known.get(match[1], match[0]), value.text)
-    if text != value.text:
-        notes.append(
-            f"{value.name} has a variable in it, which is put in here; some readers leave it there."
-        )
-    return Value(value.name, text, value.line)
-
-
-class UnreadLineError(ValueError):
-    """A line that was to name the base URL and is no NAME=value.
-
-    Without it the key would be tried at another host than the one it was meant for.
-    """
-
-    def __init__(self, line: int, name: str) -> None:
-        super().__init__(
-            f"line {line} was to set {name[:40]}, but no = follows the name, so that programs pass"
-            " it over; write NAME=value."
-        )
-
-
-def parse_env(text: str) -> tuple[list[Value], list[str]]:
-    """The variables of a ``.env`` in their order, the last of each name; and what is odd.
-
-    Raises:
-        UnreadLineError: The line with the base URL cannot be read.
-    """
-    notes: list[str] = []
-    if text.startswith("\ufeff"):
-        notes.append("The file begins with a byte order mark: some readers take it for a name.")
-        text = text[1:]
-    if "\r\n" in text:
-        notes.append("Lines end in CR LF: a shell takes the CR for a part of each value.")
-    values: dict[str, Value] = {}
-    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        match = _LINE.match(line)
-        if match is None:
-            named = _NEARLY.match(line)
-            if named is not None and _without_suffix(named[1], _URL_NAMES) is not None:
-                raise UnreadLineError(number, named[1])
-            notes.append(f"Line {number} is no NAME=value and was passed over.")
-            continue
-        name = match["name"]
-        if match["gap"] != "=":
-            notes.append(
-                f"Line {number}: there is a space around the = of {name}: shells refuse it."
-            )
-        value, odd = _env_value(match["rest"])
-        if odd:
-            notes.append(f"Line {number}: {name} {odd}")
-        if name in values:
-            notes.append(
-                f"{name} is set on lines {values[name].line} and {number}: the last counts."
-            )
-        values[name] = Value(name, value, number)
-    return list(values.values()), notes
-
-
-def _env_value(rest: str) -> tuple[str, str | None]:
-    """A value as most readers take it, and what other readers would make of it."""
-    quote = rest[:1]
-    if quote in ("'", '"'):
-        end = rest.find(quote, 1)
-        if end > 0:
-            return rest[1:end], "stands in quotes: docker --env-file keeps them in the value."
-        return rest, "has a quote that is never closed."
-    bare = re.split(r"\s#", rest, maxsplit=1)[0].strip()
-    if bare != rest.rstrip("\r"):
-        return bare, "is followed by a space or a comment: some readers keep that in the value."
-    return bare, None
-
-
-def _prefix(named: Mapping[str, Value]) -> str | None:
-    """The ``OPENAI`` of ``OPENAI_BASE_URL``: the prefix with the most of URL, key and model."""
-    scores: dict[str, int] = {}
-    for names, weight in ((_URL_NAMES, 4), (_KEY_NAMES, 3), (_MODEL_NAMES, 1)):
-        for name in named:
-            prefix = _without_suffix(name, names)
-            if prefix is not None:
-                scores[prefix] = scores.get(prefix, 0) + weight
-    usable = {prefix: score for prefix, score in scores.items() if score >= 3}
-    return max(usable, key=lambda prefix: usable[prefix]) if usable else None
-
-
-def _without_suffix(name: str, suffixes: tuple[str, ...]) -> str | None:
+def without_suffix(name: str, suffixes: tuple[str, ...]) -> str | None:
+    """``OPENAI`` of ``OPENAI_BASE_URL``; empty for a bare suffix, None where there is none."""
     upper = name.upper()
     for suffix in sorted(suffixes, key=len, reverse=True):
         if upper == suffix:
             return ""
         if upper.endswith(f"_{suffix}"):
             return upper.removesuffix(f"_{suffix}")
-    return None
-
-
-def _of(named: Mapping[str, Value], prefix: str, suffixes: tuple[str, ...]) -> Value | None:
-    """The prefix's own variable; for the model also one without a prefix."""
-    for wanted in (prefix, ""):
-        for name, value in named.items():
-            if _without_suffix(name, suffixes) == wanted and value.text:
-                return value
     return None
 
 
@@ -220,17 +83,17 @@ def read_settings_file(
     if others:
         notes.append(f"The file holds {others} more base URL{'s' if others > 1 else ''}.")
     key = best.get("key")
-    prefix = _without_suffix(key.name, _KEY_NAMES) if key else None
+    prefix = without_suffix(key.name, KEY_NAMES) if key else None
     if prefix is None and (url := best.get("url")) is not None:
-        prefix = _without_suffix(url.name, _URL_NAMES)
+        prefix = without_suffix(url.name, URL_NAMES)
     url = Value("--base-url", base_url) if base_url else best.get("url")
-    return _found(path, prefix or "", url, key, model, notes, environ)
+    return found(path, prefix or "", url, key, model, notes, environ)
 
 
 def _json(path: Path) -> Any:
     import json
 
-    text = _text(path).removeprefix("\ufeff")
+    text = read_text(path).removeprefix("\ufeff")
     plain = _TRAILING.sub(lambda m: m[1] or "", _COMMENTS.sub(lambda m: m[1] or " ", text))
     try:
         return json.loads(plain)
@@ -267,14 +130,13 @@ def _groups(value: Any, depth: int = 0) -> Iterator[dict[str, Value]]:
 
 # --- both -----------------------------------------------------------------------------------------
 
-_REFERENCE = re.compile(
+REFERENCE = re.compile(
     r"\$\{(?:env:)?(\w+)\}$|\$(\w+)$|\{env:(\w+)\}$|\{\{\s*(?:env\.)?(\w+)\s*\}\}$|env:(\w+)$"
 )
-_INSIDE = re.compile(r"\$\{(\w+)\}")
 _VERSIONED = re.compile(r"/v\d+[^/]*(?:/openai)?$")
 
 
-def _found(
+def found(
     path: Path,
     prefix: str,
     url: Value | None,
@@ -283,6 +145,11 @@ def _found(
     notes: list[str],
     environ: Mapping[str, str],
 ) -> Found:
+    """The endpoint of a file's URL, key and model; one that only names a variable is looked up.
+
+    Raises:
+        ConfigError: There is no base URL, and none goes with the key's name.
+    """
     base_url = _dereferenced(url, environ)[0] if url else _url_of(prefix)
     if base_url is None:
         named = key.name if key else prefix
@@ -313,7 +180,7 @@ def _found(
 
 def _dereferenced(value: Value, environ: Mapping[str, str]) -> tuple[str | None, str | None]:
     """A value; where it only names a variable, that one's value and name."""
-    match = _REFERENCE.match(value.text.strip())
+    match = REFERENCE.match(value.text.strip())
     if match is None:
         return value.text, None
     name = next(group for group in match.groups() if group)
@@ -331,7 +198,12 @@ def _url_of(prefix: str) -> str | None:
     return next((found.base_url for found in providers() if found.name == wanted), None)
 
 
-def _text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """The text of a file.
+
+    Raises:
+        ConfigError: It cannot be read, or is no text of a sensible size.
+    """
     try:
         if stat.S_ISFIFO(path.stat().st_mode) and not str(path).startswith(("/dev/fd/", "/proc/")):
             raise ConfigError(f"{path} is a pipe: give a file.")

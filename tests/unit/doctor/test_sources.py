@@ -13,13 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvtui.config import ConfigError
-from kvtui.doctor.sources import (
-    Found,
-    UnreadLineError,
-    parse_env,
-    read_env_file,
-    read_settings_file,
-)
+from kvtui.doctor.env_file import UnreadLineError, parse_env, read_env_file
+from kvtui.doctor.sources import Found, read_settings_file
 
 KEY = "sk-0123456789abcdef"
 
