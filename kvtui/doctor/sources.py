@@ -1,4 +1,4 @@
-"""Base URL, key and model as a coding assistant's ``settings.json`` holds them; shared with ``.env``.
+"""Base URL, key and model as a coding assistant's ``settings.json`` holds them.
 
 The files are only read. What is odd about them is said (quotes that some readers keep, a name set
 twice), but never a value.
