@@ -6,6 +6,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from kvtui.language import later, tr
+
 PLACEHOLDER = "placeholder"
 LOGIN_TOKEN = "oauth"
 
@@ -78,65 +80,69 @@ def inspect_key(key: str) -> KeyForm:
 
 def _kind(core: str) -> tuple[str | None, str | None]:
     if _VARIABLE.match(core):
-        return PLACEHOLDER, "is the name of a variable, not its value"
+        return PLACEHOLDER, tr("is the name of a variable, not its value")
     if any(pattern.match(core) for pattern in _PLACEHOLDERS):
-        return PLACEHOLDER, "is a placeholder, not a key"
+        return PLACEHOLDER, tr("is a placeholder, not a key")
     if _LOGIN_TOKENS.match(core):
-        return LOGIN_TOKEN, "has the form of a login (OAuth) token, not of an API key"
+        return LOGIN_TOKEN, tr("has the form of a login (OAuth) token, not of an API key")
     return None, None
 
 
 def _blank(key: str) -> str | None:
     if not key:
-        return "is empty"
-    return "is nothing but white space" if not key.strip() else None
+        return tr("is empty")
+    return tr("is nothing but white space") if not key.strip() else None
 
 
 def _shape(key: str) -> str | None:
     """The first thing about the characters that no key has, with its position."""
     pasted = _PASTED.match(key)
     if pasted:
-        return (
-            f'begins with "{pasted[1].capitalize()}", which belongs to the header, not to the key'
+        return tr(
+            'begins with "{word}", which belongs to the header, not to the key',
+            word=pasted[1].capitalize(),
         )
     if _ASSIGNED.match(key):
-        return "begins with the name of a variable and an equals sign"
+        return tr("begins with the name of a variable and an equals sign")
     if key[0].isspace():
-        return f"begins with {_named(key[0])} (character 1)"
+        return tr("begins with {what} (character 1)", what=_named(key[0]))
     if key[-1].isspace():
-        return f"ends with {_named(key[-1])} (character {len(key.rstrip()) + 1})"
+        place = len(key.rstrip()) + 1
+        return tr("ends with {what} (character {place})", what=_named(key[-1]), place=place)
     if key[0] in _QUOTES or key[-1] in _QUOTES:
         place = 1 if key[0] in _QUOTES else len(key)
         if len(key) > 1 and key[0] in _QUOTES and key[-1] in _QUOTES:
-            return f"stands in quotes (characters 1 and {len(key)})"
-        return f"{'begins' if place == 1 else 'ends'} with a quote (character {place})"
+            return tr("stands in quotes (characters 1 and {place})", place=len(key))
+        if place == 1:
+            return tr("begins with a quote (character 1)")
+        return tr("ends with a quote (character {place})", place=place)
     for place, char in enumerate(key, 1):
         if char.isspace() or not char.isprintable() or not char.isascii():
-            return f"has {_named(char)} at character {place}"
+            return tr("has {what} at character {place}", what=_named(char), place=place)
     return None
 
 
 _NAMES = {
-    " ": "a space",
-    "\n": "a line break",
-    "\r": "a line break",
-    "\t": "a tab",
-    "\u00a0": "a no-break space",
-    "\u200b": "a zero-width space",
-    "\ufeff": "a byte order mark",
-    "\u2026": "an ellipsis",
+    " ": later("a space"),
+    "\n": later("a line break"),
+    "\r": later("a line break"),
+    "\t": later("a tab"),
+    "\u00a0": later("a no-break space"),
+    "\u200b": later("a zero-width space"),
+    "\ufeff": later("a byte order mark"),
+    "\u2026": later("an ellipsis"),
 }
 
 
 def _named(char: str) -> str:
     """What a character is called, without quoting it."""
     if char in _NAMES:
-        return _NAMES[char]
+        return tr(_NAMES[char])
     if char in _QUOTES:
-        return "a typographic quote"
+        return tr("a typographic quote")
     category = unicodedata.category(char)
     if category.startswith("Z"):
-        return "a space that is not ASCII"
+        return tr("a space that is not ASCII")
     if category.startswith("C"):
-        return f"a control or invisible character (U+{ord(char):04X})"
-    return "a character that is not ASCII"
+        return tr("a control or invisible character (U+{code})", code=f"{ord(char):04X}")
+    return tr("a character that is not ASCII")

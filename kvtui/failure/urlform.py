@@ -6,6 +6,7 @@ import re
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from kvtui.failure.providers import provider_of_host
+from kvtui.language import tr
 
 _ENDPOINT = re.compile(r"/(?:chat/completions|completions|responses|messages|models|embeddings)/*$")
 _DOUBLED = re.compile(r"(/v\d+(?:beta)?)(?:/v\d+(?:beta)?)+(?=/|$)")
@@ -25,15 +26,15 @@ _COMMON = ("/v1", "/api/v1", "/api", "")
 def url_problem(base_url: str) -> str | None:
     """Completes "The base URL ...", or None where it can be used as it is."""
     if not base_url.strip():
-        return "is empty"
+        return tr("is empty")
     for place, char in enumerate(base_url, 1):
         if char.isspace() or not char.isprintable():
-            what = "a space" if char == " " else "white space or a control character"
-            return f"has {what} at character {place}"
+            what = tr("a space") if char == " " else tr("white space or a control character")
+            return tr("has {what} at character {place}", what=what, place=place)
     if base_url[0] in "\"'" or base_url[-1] in "\"'":
-        return "stands in quotes"
+        return tr("stands in quotes")
     if _LOGIN.match(base_url):
-        return (
+        return tr(
             "carries a login (name:password@), which is not sent: leave it out, and give it with"
             " --header 'Authorization: Basic ...' if the server wants it"
         )
@@ -42,22 +43,26 @@ def url_problem(base_url: str) -> str | None:
         port, host = parts.port, parts.hostname
     except ValueError as error:
         wrong_port = "port" in str(error).lower()
-        return "has a port that is no number from 0 to 65535" if wrong_port else "cannot be read"
+        return (
+            tr("has a port that is no number from 0 to 65535")
+            if wrong_port
+            else tr("cannot be read")
+        )
     if not _SCHEME.match(base_url):
-        return "has no http:// or https:// in front"
+        return tr("has no http:// or https:// in front")
     if parts.scheme.lower() not in ("http", "https"):
-        return f"begins with {parts.scheme[:20]}://, not with http:// or https://"
+        return tr("begins with {scheme}://, not with http:// or https://", scheme=parts.scheme[:20])
     if not host:
-        return "names no host"
+        return tr("names no host")
     if port == 0:
-        return "names port 0"
+        return tr("names port 0")
     if (
         any(not label or len(label) > 63 for label in host.rstrip(".").split("."))
         and ":" not in host
     ):
-        return "has a host name that cannot exist"
+        return tr("has a host name that cannot exist")
     if any(char in _NO_HOST for char in host):
-        return "names a host that cannot exist: it looks like a placeholder"
+        return tr("names a host that cannot exist: it looks like a placeholder")
     return None
 
 
