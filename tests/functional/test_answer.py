@@ -14,6 +14,7 @@ from textual.selection import Selection
 
 from kvtui.ui.screens.body import BodyScreen
 from kvtui.ui.screens.save import SaveScreen, target
+from kvtui.ui.widgets.answer_view import renderable
 
 
 def script(text: str, *, each: float = 0.01) -> Script:
@@ -309,3 +310,14 @@ async def test_keys_that_come_with_enter_are_no_part_of_the_query() -> None:
             app.simulate_key(key)
         await until(pilot, lambda: main.stream.text.search.number == 3)
         assert main.stream.search.input.value == "one"
+
+
+def test_only_so_much_is_rendered_that_the_screen_stays_fluent() -> None:
+    usual = "# Title\n\nA paragraph.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n" * 20
+    assert renderable(usual) == usual
+    for flood in ("|a|b|\n|-|-|\n" + "|1|2|\n" * 5000, "# a\n\n" * 8000, "[" * 90_000):
+        part = renderable(flood)
+        assert flood.startswith(part)
+        assert len(part) <= 40_000
+        assert part.count("\n") <= 400
+        assert part.count("|") <= 400

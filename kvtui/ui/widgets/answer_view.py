@@ -14,6 +14,19 @@ if TYPE_CHECKING:
 
 LONGEST = 40_000
 """Characters rendered: more would keep the screen from answering for seconds."""
+MOST_LINES = 400
+MOST_CELLS = 400
+"""Of tables, counted by their bars. Each block and each cell is a widget, which costs."""
+
+
+def renderable(text: str) -> str:
+    """As much of a text, from its start, as is rendered without a wait."""
+    text = text[:LONGEST]
+    for mark, most in (("\n", MOST_LINES), ("|", MOST_CELLS)):
+        parts = text.split(mark, most)
+        if len(parts) > most:
+            text = text[: len(text) - len(parts[-1])]
+    return text
 
 
 class AnswerView(VerticalScroll, can_focus=True):
@@ -32,13 +45,14 @@ class AnswerView(VerticalScroll, can_focus=True):
 
     def compose(self) -> ComposeResult:
         """The document, and a word about what was left out."""
-        yield Markdown(self._text[:LONGEST], open_links=False)
-        if len(self._text) > LONGEST:
+        part = renderable(self._text)
+        yield Markdown(part, open_links=False)
+        if len(part) < len(self._text):
             yield Static(
                 tr(
                     "Only the first {shown:,} of {all:,} characters are rendered: "
                     "v shows the text, S saves it all.",
-                    shown=LONGEST,
+                    shown=len(part),
                     all=len(self._text),
                 ),
                 classes="cut",
