@@ -84,7 +84,7 @@ def begin(
             session,
             request,
             work.workload,
-            done=[s for s in work.samples if not s.failed],
+            done=work.done,
             nonce=work.header["nonce"],
             segment=work.segments,
             words=work.words,

@@ -79,6 +79,11 @@ class Record:
     torn: int = 0
     """Lines that could not be read: what was being written when the run was killed."""
 
+    @property
+    def done(self) -> tuple[Sample, ...]:
+        """What a resumed run need not send again: neither what failed nor what was stopped."""
+        return tuple(sample for sample in self.samples if sample.completed)
+
 
 def read_record(path: Path) -> Record:
     """A record, whole or half done.

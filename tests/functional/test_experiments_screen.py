@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from test_screen import ready, shown, until
 
 from kvtui.bench.presets import PRESETS, Preset
 from kvtui.bench.workload import Stage, Workload
-from kvtui.ui.experiments.keys import EXPERIMENTS, commands_in
+from kvtui.ui.experiments.keys import EXPERIMENTS, RECORD, RUNS, commands_in
 from kvtui.ui.screens.confirm import ConfirmScreen
 from kvtui.ui.screens.experiments import ExperimentsScreen
 from kvtui.ui.screens.stream_view import StreamScreen
@@ -300,6 +302,8 @@ async def test_pause_stop_and_resume(bench: Bench) -> None:
         assert not runner.paused
         runner.send(0)
         runner.answer(0)
+        runner.send(1)
+        runner.answer(1, stopped=True, partial=True)
         await pilot.press("escape")
         await until(pilot, lambda: screen.mode == "results")
         assert runner.stopped
@@ -308,7 +312,8 @@ async def test_pause_stop_and_resume(bench: Bench) -> None:
         await pilot.press("r")
         await until(pilot, lambda: len(bench.begun) == 2)
         assert screen.mode == "live"
-        assert [s.index for s in bench.asked[1].samples] == [0]
+        assert [s.index for s in bench.asked[1].done] == [0]  # the stopped one is sent again
+        assert [s.index for s in app.main.lab.experiment._samples] == [0]
         bench.runner.finish()
         await until(pilot, lambda: screen.mode == "results")
         await pilot.press("r")
@@ -406,3 +411,32 @@ async def test_every_command_has_an_action_and_stands_in_footer_help_or_palette(
         await pilot.pause()
         names = {choice[0] for choice in app.screen.list.choices}
         assert names == {c.name for c in commands_in(EXPERIMENTS, "live")} - {"palette"}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_keys_at_random_leave_screens_that_work(
+    seed: int, bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)  # exports go there
+    pick = random.Random(seed)
+    tables = (EXPERIMENTS, RUNS, RECORD)
+    keys = sorted({key for table in tables for offer in table for key in offer.command.keys})
+    keys += ["tab", "up", "down", "left", "right", "1", "9", "comma", "x", "backspace", "ctrl+a"]
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        main = await ready(pilot)
+        main.action_quit = lambda: None
+        for step in range(120):
+            if app.screen is main:
+                await pilot.press(pick.choice("xh"))
+            await pilot.press(pick.choice(keys))
+            if step % 10 == 0 and bench.begun and not bench.runner.stopped:
+                bench.runner.level(0)
+        bench.close()
+        for _ in range(12):
+            await pilot.press("escape")
+            await pilot.pause()
+        await until(pilot, lambda: app.screen is main)
+        assert app.is_running
+        await pilot.press("x")
+        await until(pilot, lambda: isinstance(app.screen, ExperimentsScreen))

@@ -56,6 +56,8 @@ async def test_mashing_leaves_a_screen_that_works(
         for _ in range(10):
             await pilot.press("escape")
         await pilot.pause()
+        if app._exception is not None:
+            raise app._exception
         assert app.is_running
         assert app.screen is main
         await at(pilot, app.fake.clock.now + 100)

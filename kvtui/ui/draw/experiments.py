@@ -128,7 +128,8 @@ def _level_row(live: LiveState, width: int) -> Row:
     assert progress is not None
     wanted = progress.wanted
     count = f"{progress.done} of {wanted} requests" if wanted else f"{progress.done} requests"
-    label = row((one_line(progress.label, 60), "strong"))
+    words = "getting ready" if live.preparing else one_line(progress.label, 60)
+    label = row((words, "strong"))
     return _bar_row(label, progress.done, wanted or max(1, progress.done), count, width, "used")
 
 

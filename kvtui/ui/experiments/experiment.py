@@ -79,7 +79,13 @@ class LiveState:
     @property
     def client_bound(self) -> bool:
         """This process is part of what is measured."""
-        return self.cpu_share is not None and self.cpu_share >= BOUND
+        flying = self.progress is not None and self.progress.in_flight > 0
+        return flying and self.cpu_share is not None and self.cpu_share >= BOUND
+
+    @property
+    def preparing(self) -> bool:
+        """No request has been sent: the endpoints are still looked at and made ready."""
+        return self.running and not self.lanes and not self.samples
 
 
 class Experiment:

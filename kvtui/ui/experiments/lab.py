@@ -125,7 +125,7 @@ class Lab:
             begun,
             work.workload if isinstance(work, Record) else work,
             self.where,
-            done=[s for s in work.samples if not s.failed] if isinstance(work, Record) else (),
+            done=work.done if isinstance(work, Record) else (),
             on_over=self._on_over,
         )
         self.experiment.start()

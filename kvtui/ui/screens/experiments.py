@@ -310,7 +310,7 @@ class ExperimentsScreen(BenchScreen):
     def resume(self, record: Any) -> None:
         """Go on with a half-done record, after a question where that may cost money."""
         wanted = sum(stage.requests or 0 for stage in record.workload.stages)
-        done = sum(not s.warmup and not s.failed for s in record.samples)
+        done = sum(not s.warmup for s in record.done)
         left = f"{max(0, wanted - done):,} of {wanted:,} requests" if wanted else "the rest"
         self._ask_money(f"{record.workload.preset}: {left} are still to be sent.", record)
 
