@@ -36,11 +36,12 @@ def doctor_rows(steps: Sequence[Step], width: int, *, coming: bool = True) -> li
     return lines
 
 
-def failed_row(steps: Sequence[Step], width: int) -> int | None:
-    """The row on which the first failure begins; None where there is none."""
+def failed_rows(steps: Sequence[Step], width: int) -> tuple[int, int] | None:
+    """The rows from the first failure to the end of its fixes (from, to); None without one."""
     for number, step in enumerate(steps):
         if step.state == "failed":
-            return len(doctor_rows(steps[:number], width, coming=False))
+            before = len(doctor_rows(steps[:number], width, coming=False))
+            return before, len(doctor_rows(steps[: number + 1], width, coming=False))
     return None
 
 

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.screen import ModalScreen
 
 from kvtui.text import one_line
-from kvtui.ui.draw.doctor import doctor_rows, doctor_text, failed_row
+from kvtui.ui.draw.doctor import doctor_rows, doctor_text, failed_rows
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class DoctorScreen(ModalScreen[None]):
         self._endpoint = one_line(endpoint, 120)
         self.steps: list[Step] = []
         self.over = False
-        self._at_failure = False
+        self._scrolled_to = 0
         self.list = DoctorList(self.steps)
         self.examination = Examination(begin, lambda step: self.post_message(self.Told(step)))
 
@@ -133,15 +133,21 @@ class DoctorScreen(ModalScreen[None]):
         self.call_after_refresh(self._follow)
 
     def _follow(self) -> None:
-        """Bring the first failure to the top, once; until there is one, the step under way."""
+        """Keep the first failure and its fixes in sight; until there is one, the step under way.
+
+        Whoever has scrolled is left where they are.
+        """
         box = self.query_one("#doctor", VerticalScroll)
-        row = failed_row(self.steps, self.list.size.width)
-        if row is not None and not self._at_failure:
-            self._at_failure = True
-            box.scroll_to(y=row, animate=False, force=True)
-        elif row is None and not self.over:
-            under_way = len(doctor_rows(self.steps, self.list.size.width, coming=False))
-            box.scroll_to(y=max(0, under_way + 1 - box.size.height), animate=False, force=True)
+        if round(box.scroll_target_y) != self._scrolled_to:
+            return
+        width, height = self.list.size.width, box.size.height
+        failed = failed_rows(self.steps, width)
+        if failed is None:
+            first = end = len(doctor_rows(self.steps, width, coming=False)) + 1
+        else:
+            first, end = failed
+        box.scroll_to(y=max(0, min(first, end - height)), animate=False, force=True)
+        self._scrolled_to = round(box.scroll_target_y)
 
     def action_leave(self) -> None:
         """End the check-up and close."""
