@@ -117,3 +117,12 @@ def test_class_and_subcode_are_the_same_in_every_language() -> None:
     chinese = classify(evidence)
     assert (english.cls, english.subcode) == (chinese.cls, chinese.subcode)
     assert len(english.fixes) == len(chinese.fixes)
+
+
+def test_a_fix_names_its_key_once_in_every_language() -> None:
+    from kvtui.ui.draw.errors import with_key
+
+    language.use("zh")
+    named = "提高 max_tokens（当前 96）：--max-tokens，或在屏幕上按 e。"
+    assert with_key(named) == named
+    assert with_key("提高 --max-tokens。") == "提高 --max-tokens （按键 e）。"

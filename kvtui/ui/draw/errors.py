@@ -154,10 +154,10 @@ def with_key(fix: str) -> str:
         return (
             f"{found[0].removesuffix(')')}; key {key})"
             if "(" in found[0]
-            else (f"{found[0]} (key {key})")
+            else f"{found[0]} {tr('(key {key})', key=key)}"
         )
 
-    return fix if "on the screen" in fix else _FLAGS.sub(named, fix, count=1)
+    return fix if tr("on the screen") in fix else _FLAGS.sub(named, fix, count=1)
 
 
 def _hanging(mark: str, mark_role: str, text: str, role: str, width: int) -> list[Row]:
