@@ -18,6 +18,7 @@ from kvtui.ui.outlet import Outlet
 from kvtui.ui.paste import guard_pastes
 from kvtui.ui.remembered import Remembered
 from kvtui.ui.screens.main import MainScreen
+from kvtui.ui.signals import obey_signals
 from kvtui.ui.themes import (
     DEFAULT_THEME,
     load_theme,
@@ -99,28 +100,15 @@ class KvtuiApp(App[int]):
 
     def on_mount(self) -> None:
         """Everything else comes after the first frame."""
-        self._obey_signals()
+        obey_signals(self, self._resumed)
         self.app_resume_signal.subscribe(self, self._resumed)
         self.call_after_refresh(self._after_first_frame)
 
-    def _resumed(self, _app: object) -> None:
+    def _resumed(self, _app: object = None) -> None:
         """The terminal was another program's meanwhile: nothing of ours is on it any more."""
         self.screen.refresh(layout=True)
         for widget in self.screen.query("*"):
             widget.refresh()
-
-    def _obey_signals(self) -> None:
-        """SIGTERM, SIGHUP, SIGQUIT leave as ``q`` does: terminal restored, stream, child ended."""
-        import asyncio
-        import signal
-        from contextlib import suppress
-
-        for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):
-            number = getattr(signal, name, None)
-            if number is not None:
-                with suppress(NotImplementedError, ValueError, RuntimeError):  # Windows, a thread
-                    loop = asyncio.get_running_loop()
-                    loop.add_signal_handler(number, self.exit, 128 + number)
 
     def _after_first_frame(self) -> None:
         gc.freeze()  # what the start made stays: later collections need not walk it

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -31,7 +36,8 @@ def shell(tmp_path: Path) -> Iterator[Terminal]:
     pane = Terminal(tmp_path, 100, 30, "bash --norc -i")
     pane.wait(lambda text: re.search(r"[$#]$", text.strip()))
     yield pane
-    pane.close()
+    with suppress(subprocess.CalledProcessError):  # a test has closed it
+        pane.close()
 
 
 def restored(pane: Terminal) -> None:
@@ -64,6 +70,49 @@ def test_suspended_it_gives_the_terminal_back_and_fg_returns(shell: Terminal) ->
     shell.press("q")
     shell.wait(lambda text: "3 Errors" not in text)
     restored(shell)
+
+
+def kvtui_of(pane: Terminal) -> int:
+    """The process that the shell in the pane runs."""
+    rows = [
+        line.split(None, 2)
+        for line in subprocess.run(
+            ["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+    ]
+    below = {pane.tmux("display-message", "-p", "#{pane_pid}").strip()}
+    while more := {pid for pid, parent, *_ in rows if parent in below} - below:
+        below |= more
+    return next(int(pid) for pid, _, args in rows if pid in below and args.endswith("-m kvtui"))
+
+
+def alive(process: int) -> bool:
+    """It runs still."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("leave", [False, True], ids=["while it streams", "while it leaves"])
+def test_it_does_not_outlive_its_terminal(shell: Terminal, leave: bool) -> None:
+    run(shell)
+    shell.wait(lambda text: "○ ready" in text)
+    process = kvtui_of(shell)
+    os.kill(process, signal.SIGCONT)  # without a stop: nothing is to be resumed
+    shell.press("Enter")
+    shell.wait(lambda text: "decode" in text)
+    if leave:
+        shell.press("q")
+        shell.wait(lambda text: "3 Errors" not in text)
+    shell.close()
+    deadline = time.monotonic() + 30
+    while alive(process):
+        if time.monotonic() > deadline:
+            os.kill(process, signal.SIGKILL)
+            pytest.fail("it is still there")
+        time.sleep(0.05)
 
 
 def test_a_crash_gives_the_terminal_back_and_says_why(shell: Terminal, tmp_path: Path) -> None:
