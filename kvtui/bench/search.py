@@ -201,7 +201,9 @@ def _good(row: Level) -> int:
 
 
 def _load(row: Level) -> str:
-    return f"{row.rate:g} requests/s" if row.rate else f"{row.concurrency} streams"
+    if row.rate:
+        return f"{row.rate:g} requests/s"
+    return "1 stream" if row.concurrency == 1 else f"{row.concurrency} streams"
 
 
 def _share(row: Level) -> str:
