@@ -79,7 +79,7 @@ def save_state(changes: Mapping[str, Any], path: Path | None = None) -> None:
             raise OSError(0, state.problem.removeprefix(f"{path} "))
         merged = state.content | dict(changes)
         kept = {key: value for key, value in merged.items() if value is not None}
-        write_atomically(path, tomli_w.dumps(kept).encode("utf-8"))
+        write_atomically(path, tomli_w.dumps(kept).encode("utf-8", "replace"))  # half a character
 
 
 def _aside(path: Path) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from textual.strip import Strip
 
 from kvtui.config import Endpoint
 from kvtui.failure import Evidence, Hint, KeyFacts, Verdict
+from kvtui.state import load_state, save_state
 from kvtui.ui.outlet import Outlet
 from kvtui.ui.rows import Span, clip, left, plain, right, wrap
 
@@ -143,3 +145,8 @@ def test_the_outlet_lets_no_control_through_and_keeps_every_width(texts: list[st
     assert [Strip([each]).cell_length for each in passed] == [
         Strip([each]).cell_length for each in segments
     ]
+
+
+def test_half_a_character_is_remembered_as_a_question_mark(tmp_path: Path) -> None:
+    save_state({"prompts": ["a\ud83db", "漢"]}, tmp_path / "state.toml")
+    assert load_state(tmp_path / "state.toml") == {"prompts": ["a?b", "漢"]}
