@@ -71,8 +71,9 @@ def test_a_sweep_as_json(server: TimingServer, tmp_path: Path) -> None:
         assert (row["requests"], row["completed"], row["failed"]) == (8, 8, {})
         assert row["outcomes"] == {"truncated.max_tokens": 8}
         assert set(row["ttft_ms"]) >= {"p50", "p90", "p95", "p99", "mean", "n"}
-        assert row["ttft_ms"]["p50"] == pytest.approx(40, abs=25)
-        assert row["tpot_ms"]["p50"] == pytest.approx(4, rel=0.1)
+        # Never earlier than the server sends; later by what else the machine does.
+        assert 38 < row["ttft_ms"]["min"] < 1000
+        assert row["tpot_ms"]["p50"] == pytest.approx(4, rel=0.25)
         assert row["output_tokens"] == 320
         assert row["goodput_share"] == 1.0
         assert row["client"]["cpu_share"] > 0
