@@ -110,7 +110,7 @@ def _prompt(workload: Workload, levels: Sequence[Level]) -> Plot | None:
 
     if alike:
         rows = [row for row in rows if _kind(row.label) in alike]
-    series = _grouped(rows, key, lambda row: _short(row) if alike else "TTFT", point)
+    series = _grouped(rows, key, lambda row: _short(row) if len(alike) > 1 else "TTFT", point)
     return Plot("prompt", "TTFT against prompt length", "prompt tokens", "ms", series)
 
 
