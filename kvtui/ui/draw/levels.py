@@ -146,6 +146,9 @@ def table_note(levels: Sequence[Level]) -> str:
     parts = []
     if any(level.client is not None and level.client.client_bound for level in levels):
         parts.append("▲ client-bound: this process was part of what was measured")
+    medians = [figure for level in levels for figure in (level.ttft_ms, level.tpot_ms) if figure]
+    if any(figure.n > 1 and figure.p50_ci95 is None for figure in medians):
+        parts.append("a…b least and most, where they are too few for an interval")
     if any(level.steady_output_tps is None for level in levels):
         parts.append("* over all, ramp and tail included")
     return " · ".join(parts)
