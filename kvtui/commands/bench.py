@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kvtui.bench.options import RunOptions
+from kvtui.bench.requests.options import RunOptions
 from kvtui.commands.bench_options import bench_options, shared_request_options
 from kvtui.commands.bench_watch import Teller, say
 from kvtui.commands.bench_work import (
@@ -29,10 +29,10 @@ from kvtui.config import ConfigError, load_settings
 from kvtui.text import one_line
 
 if TYPE_CHECKING:
-    from kvtui.bench.prepared import Prepared
-    from kvtui.bench.recorder import Recorder
-    from kvtui.bench.runner import Outcome, Runner
-    from kvtui.bench.session import Session
+    from kvtui.bench.records.recorder import Recorder
+    from kvtui.bench.requests.prepared import Prepared
+    from kvtui.bench.requests.session import Session
+    from kvtui.bench.running.runner import Outcome, Runner
 
 
 @click.command()
@@ -65,7 +65,7 @@ def bench(
 
 
 def _list(*, as_json: bool) -> None:
-    from kvtui.bench.presets import PRESETS
+    from kvtui.bench.running.presets import PRESETS
 
     if as_json:
         print_json([{"name": p.name, "about": p.about} for p in PRESETS.values()], indent=None)
@@ -78,7 +78,7 @@ def _list(*, as_json: bool) -> None:
 
 def _show(path: Path, shape: str, plot: str | None) -> int:
     """Print the results of a record."""
-    from kvtui.bench.record import RecordError, read_record
+    from kvtui.bench.records.record import RecordError, read_record
 
     try:
         record = read_record(path)
@@ -104,7 +104,7 @@ def _bench(preset: str | None, shape: str, flags: dict[str, Any]) -> int:
     options = replace(usual, max_num_seqs=min(max(4, most), 64))
     if targets and not named:
         options = options.at(targets[0])
-    from kvtui.bench.session import Session
+    from kvtui.bench.requests.session import Session
 
     with interrupts_noted() as stop, Session(options) as session:
         ready: list[Prepared] = []
@@ -112,7 +112,7 @@ def _bench(preset: str | None, shape: str, flags: dict[str, Any]) -> int:
             prepared = prepared_or_refused(session, stop, target)
             if prepared is None:
                 if shape == "json":
-                    from kvtui.bench.results import unsent
+                    from kvtui.bench.evaluation.results import unsent
 
                     base_url, model = flags.get("base_url"), flags.get("model")
                     print_json(unsent(work.preset, base_url, model, None, interrupted=True))
@@ -126,9 +126,9 @@ def _bench(preset: str | None, shape: str, flags: dict[str, Any]) -> int:
 
 def _refused(name: str, prepared: Prepared, preset: str, shape: str) -> int | None:
     """Say what there is to talk to; the exit status where it cannot be used."""
-    from kvtui.bench.document import failure_object
-    from kvtui.bench.models import model_missing
-    from kvtui.bench.results import unsent
+    from kvtui.bench.evaluation.results import unsent
+    from kvtui.bench.requests.document import failure_object
+    from kvtui.bench.requests.models import model_missing
 
     endpoint = prepared.endpoint
     where = "the embedded engine" if endpoint.embedded else endpoint.base_url
@@ -157,10 +157,10 @@ def _measure(
     flags: dict[str, Any],
     stop: Interrupts,
 ) -> int:
-    from kvtui.bench.begin import begin, request_of
-    from kvtui.bench.presets import fitted
-    from kvtui.bench.record import RecordError
-    from kvtui.bench.workload import WorkloadError
+    from kvtui.bench.records.begin import begin, request_of
+    from kvtui.bench.records.record import RecordError
+    from kvtui.bench.running.presets import fitted
+    from kvtui.bench.work.workload import WorkloadError
 
     prepared = ready[0]
     contexts = [one.context for one in ready if one.context is not None]

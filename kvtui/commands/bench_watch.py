@@ -10,9 +10,9 @@ import click
 from kvtui.text import one_line
 
 if TYPE_CHECKING:
-    from kvtui.bench.progress import BenchEvent
-    from kvtui.bench.recorder import Recorder
-    from kvtui.bench.runner import Runner
+    from kvtui.bench.records.recorder import Recorder
+    from kvtui.bench.running.progress import BenchEvent
+    from kvtui.bench.running.runner import Runner
 
 _TELL_S = 2.0
 
@@ -27,7 +27,7 @@ class Teller:
 
     def take(self, event: BenchEvent) -> None:
         """One event."""
-        from kvtui.bench.progress import Note, RequestEnded, StageEnded, StageStarted
+        from kvtui.bench.running.progress import Note, RequestEnded, StageEnded, StageStarted
 
         self._recorder.take(event)
         if isinstance(event, Note):

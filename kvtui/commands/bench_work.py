@@ -12,10 +12,10 @@ from kvtui.commands.errors import BadInput
 from kvtui.text import did_you_mean
 
 if TYPE_CHECKING:
-    from kvtui.bench.prepared import Prepared
-    from kvtui.bench.record import Record
-    from kvtui.bench.targets import Target
-    from kvtui.bench.workload import Workload
+    from kvtui.bench.records.record import Record
+    from kvtui.bench.requests.prepared import Prepared
+    from kvtui.bench.requests.targets import Target
+    from kvtui.bench.work.workload import Workload
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ def work_of(preset: str | None, flags: dict[str, Any]) -> Work:
     Raises:
         BadInput: It is unknown, or a file is wrong.
     """
-    from kvtui.bench.presets import PRESETS
-    from kvtui.bench.record import RecordError, read_record
-    from kvtui.bench.workload import WorkloadError, read_spec
+    from kvtui.bench.records.record import RecordError, read_record
+    from kvtui.bench.running.presets import PRESETS
+    from kvtui.bench.work.workload import WorkloadError, read_spec
 
     if flags["resume"] is not None:
         if preset is not None or flags["output"] is not None:
@@ -68,7 +68,7 @@ def _own(spec: Any, given: dict[str, Any]) -> Workload:
     """A workload file with the flags over it."""
     import msgspec
 
-    from kvtui.bench.workload import Spec, expand
+    from kvtui.bench.work.workload import Spec, expand
 
     names = {n: v for n, v in given.items() if n in Spec.__struct_fields__ and v is not None}
     spec = msgspec.structs.replace(spec, **names)
@@ -97,7 +97,7 @@ def _given(flags: dict[str, Any]) -> dict[str, Any]:
 
 def _targets(flags: dict[str, Any]) -> tuple[Target, ...]:
     """The endpoints that were named: the usual way first, then each ``--endpoint``."""
-    from kvtui.bench.targets import Target, TargetError, parse_target
+    from kvtui.bench.requests.targets import Target, TargetError, parse_target
     from kvtui.text import redact
 
     named = flags.get("endpoints") or ()
@@ -118,7 +118,7 @@ def _targets(flags: dict[str, Any]) -> tuple[Target, ...]:
 
 def check(work: Work, *, embedded: bool) -> Workload:
     """Wrong numbers are told before anything is started; the workload, unless it is changed yet."""
-    from kvtui.bench.workload import WorkloadError
+    from kvtui.bench.work.workload import WorkloadError
 
     try:
         workload: Workload = work.build(embedded)
@@ -169,7 +169,7 @@ def with_rooms(workload: Workload, prepared: Prepared, flags: dict[str, Any]) ->
     if wanted["gpu"] is None:
         raise BadInput("The model alone does not say what fits: name the card with --gpu.")
     wanted |= {name: flags.get(name) for name in ("engine", "kv_dtype")}
-    from kvtui.bench.room import rooms_of
+    from kvtui.bench.work.room import rooms_of
     from kvtui.commands.own_cards import own_cards
     from kvtui.memory.errors import PlanError
 

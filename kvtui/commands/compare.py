@@ -16,8 +16,8 @@ from kvtui.commands.runs import RunName
 from kvtui.text import UNKNOWN, milliseconds, one_line, rate
 
 if TYPE_CHECKING:
-    from kvtui.bench.compare import Compared, Comparison, Condition, LevelPair
-    from kvtui.bench.sides import Side
+    from kvtui.bench.evaluation.compare import Compared, Comparison, Condition, LevelPair
+    from kvtui.bench.evaluation.sides import Side
 
 SCHEMA = "kvtui.compare/1"
 _LETTERS = "BCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -70,8 +70,8 @@ def _path(name: str) -> Path:
         if path.is_dir():
             raise BadInput(f"{name} is a folder: name a file or a run.")
         return path
-    from kvtui.bench.record import RecordError
-    from kvtui.bench.store import find
+    from kvtui.bench.records.record import RecordError
+    from kvtui.bench.records.store import find
 
     try:
         return find(name).path
@@ -80,10 +80,10 @@ def _path(name: str) -> Path:
 
 
 def _compare(files: list[Path], conditions: tuple[str, ...], *, as_json: bool) -> int:
-    from kvtui.bench.compare import ConditionError, parse_condition
-    from kvtui.bench.compare import compare as compared
-    from kvtui.bench.imports import read_side
-    from kvtui.bench.sides import SideError
+    from kvtui.bench.evaluation.compare import ConditionError, parse_condition
+    from kvtui.bench.evaluation.compare import compare as compared
+    from kvtui.bench.evaluation.imports import read_side
+    from kvtui.bench.evaluation.sides import SideError
 
     try:
         wanted = [parse_condition(text) for text in conditions]
@@ -142,7 +142,7 @@ def _checked(comparison: Comparison, wanted: list[Condition]) -> list[dict[str, 
 
 
 def _table(comparison: Comparison, hits: list[dict[str, Any]]) -> dict[str, Any]:
-    from kvtui.bench.compare import ALPHA, LEAST
+    from kvtui.bench.evaluation.compare import ALPHA, LEAST
 
     return {
         "first": _side(comparison.first),
@@ -304,7 +304,7 @@ def _verdict(comparison: Comparison) -> list[str]:
 
 def _rule(figures: Sequence[Compared]) -> list[str]:
     """By which rule differences were claimed, or why none was."""
-    from kvtui.bench.compare import ALPHA, LEAST
+    from kvtui.bench.evaluation.compare import ALPHA, LEAST
 
     tested = [figure for figure in figures if figure.p_adjusted is not None]
     if not tested:

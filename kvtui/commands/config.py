@@ -30,7 +30,7 @@ def config() -> None:
 @config.command()
 def path() -> None:
     """Print where the files are."""
-    from kvtui.bench.record import runs_path
+    from kvtui.bench.records.record import runs_path
 
     click.echo(f"config  {config_path()}")
     click.echo(f"state   {state_path()}")

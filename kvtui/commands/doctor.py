@@ -113,7 +113,7 @@ def _with_headers(endpoint: Endpoint, headers: dict[str, str]) -> Endpoint:
 
 def _started(stack: ExitStack, flags: dict[str, Any]) -> Endpoint:
     """The embedded engine, started for the length of the check-up."""
-    from kvtui.bench.session import Session
+    from kvtui.bench.requests.session import Session
 
     session = stack.enter_context(Session(flags))
     prepared = session.prepare().result()
@@ -124,7 +124,7 @@ def _started(stack: ExitStack, flags: dict[str, Any]) -> Endpoint:
 
 
 def _case(endpoint: Endpoint, notes: tuple[str, ...], flags: dict[str, Any]) -> Case:
-    from kvtui.bench.options import timeouts_from_flags
+    from kvtui.bench.requests.options import timeouts_from_flags
     from kvtui.doctor.case import PROMPT, Case
 
     return Case(
@@ -175,7 +175,7 @@ def _print(step: Step, *, advise: bool) -> None:
 
 def document(endpoint: Endpoint, steps: list[Step]) -> dict[str, Any]:
     """The object of ``--json``; the first failure stands at the top as well as in its step."""
-    from kvtui.bench.document import failure_object
+    from kvtui.bench.requests.document import failure_object
 
     def failure(step: Step) -> dict[str, Any] | None:
         if step.verdict is None or step.evidence is None:

@@ -7,9 +7,9 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from kvtui.bench.prepared import Prepared
-    from kvtui.bench.session import Session
-    from kvtui.bench.targets import Target
+    from kvtui.bench.requests.prepared import Prepared
+    from kvtui.bench.requests.session import Session
+    from kvtui.bench.requests.targets import Target
     from kvtui.commands.interrupts import Interrupts
 
 

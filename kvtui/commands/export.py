@@ -10,7 +10,7 @@ from kvtui.commands.errors import BadInput
 from kvtui.commands.output import print_json
 
 if TYPE_CHECKING:
-    from kvtui.bench.record import Record
+    from kvtui.bench.records.record import Record
 
 
 def print_record(
@@ -21,9 +21,9 @@ def print_record(
     Raises:
         BadInput: The run gives no such plot.
     """
+    from kvtui.bench.evaluation.results import document, results_of
     from kvtui.bench.export.forms import export_text
-    from kvtui.bench.record import RecordError
-    from kvtui.bench.results import document, results_of
+    from kvtui.bench.records.record import RecordError
 
     results = results_of(record)
     if shape == "json":

@@ -29,9 +29,9 @@ def replay(run: str, speed: float, request: int | None, as_json: bool, **options
     Nothing is sent. Enter plays it again, space holds it. With --json no screen opens: exit status
     1 where the request failed then.
     """
-    from kvtui.bench import store
-    from kvtui.bench.record import RecordError
-    from kvtui.bench.replay import Replay
+    from kvtui.bench.records import store
+    from kvtui.bench.records.record import RecordError
+    from kvtui.bench.records.replay import Replay
     from kvtui.commands.screen import ScreenRefused, open_screen
 
     try:

@@ -20,10 +20,10 @@ from kvtui.config import ConfigError, load_settings
 from kvtui.text import one_line, redact, sanitise
 
 if TYPE_CHECKING:
-    from kvtui.bench.history import RunWriter
-    from kvtui.bench.prepared import Prepared
-    from kvtui.bench.run import Run
-    from kvtui.bench.session import Session
+    from kvtui.bench.records.history import RunWriter
+    from kvtui.bench.requests.prepared import Prepared
+    from kvtui.bench.requests.run import Run
+    from kvtui.bench.requests.session import Session
     from kvtui.config import Endpoint
     from kvtui.measure.figures import RunFigures
     from kvtui.stream.request import Request
@@ -70,7 +70,7 @@ def _run(as_json: bool, formula: bool, flags: dict[str, Any]) -> int:
         runs, endpoint, base_url, model = _measured(asked, stop, show=not as_json)
         interrupted = stop.came
         if as_json:
-            from kvtui.bench.document import document
+            from kvtui.bench.requests.document import document
 
             output.print_json(document(endpoint, base_url, model, runs))
         elif runs:
@@ -93,8 +93,8 @@ def _measured(
     asked: _Asked, stop: Interrupts, *, show: bool
 ) -> tuple[list[RunFigures], Endpoint | None, str, str | None]:
     """What came of it: the runs there are, the endpoint with the base URL in use, the model."""
-    from kvtui.bench.document import unsent
-    from kvtui.bench.session import Session
+    from kvtui.bench.requests.document import unsent
+    from kvtui.bench.requests.session import Session
 
     flags = asked.flags
     runs: list[RunFigures] = []
@@ -114,7 +114,7 @@ def _measured(
 
 
 def _request(prepared: Prepared, asked: _Asked) -> Request:
-    from kvtui.bench.options import timeouts_from_flags
+    from kvtui.bench.requests.options import timeouts_from_flags
     from kvtui.stream.request import Request
 
     flags, defaults = asked.flags, asked.flags["settings"].defaults
@@ -140,7 +140,7 @@ def _usable(prepared: Prepared) -> Prepared:
     """A verdict where no model can be asked: a command cannot offer a choice."""
     if prepared.verdict is not None or prepared.model is not None:
         return prepared
-    from kvtui.bench.models import model_missing
+    from kvtui.bench.requests.models import model_missing
 
     verdict, evidence = model_missing(prepared)
     return replace(prepared, verdict=verdict, evidence=evidence)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from kvtui.commands.errors import BadInput
 
 if TYPE_CHECKING:
-    from kvtui.bench.history import RunWriter
-    from kvtui.bench.run import Run
+    from kvtui.bench.records.history import RunWriter
+    from kvtui.bench.requests.run import Run
     from kvtui.measure.figures import RunFigures
 
 
@@ -22,7 +22,7 @@ def writer_of(flags: Mapping[str, Any]) -> RunWriter | None:
     path = flags.get("output")
     if path is None:
         return None
-    from kvtui.bench.history import RunWriter
+    from kvtui.bench.records.history import RunWriter
 
     if path.exists():
         raise BadInput(f"{path} is there already: name another.")
@@ -33,8 +33,8 @@ def writer_of(flags: Mapping[str, Any]) -> RunWriter | None:
 
 def write_run(writer: RunWriter, run: Run, figures: RunFigures, index: int, repeats: int) -> str:
     """Write a run that is done; returns why it could not be, or an empty string."""
-    from kvtui.bench.history import FinishedRun
-    from kvtui.bench.record import RecordError
+    from kvtui.bench.records.history import FinishedRun
+    from kvtui.bench.records.record import RecordError
 
     try:
         writer.add(FinishedRun.of(run, figures, index, repeats))

@@ -16,7 +16,7 @@ from kvtui.commands.output import print_json
 from kvtui.text import UNKNOWN, count, milliseconds, one_line, rate
 
 if TYPE_CHECKING:
-    from kvtui.bench.entries import Entry
+    from kvtui.bench.records.entries import Entry
 
 SCHEMA = "kvtui.runs/1"
 _MOST_OFFERED = 50
@@ -34,8 +34,8 @@ class RunName(click.ParamType[str]):
         incomplete: str,
     ) -> list[CompletionItem]:
         """The names of the runs, the latest first; then files."""
-        from kvtui.bench.record import RecordError
-        from kvtui.bench.store import list_runs
+        from kvtui.bench.records.record import RecordError
+        from kvtui.bench.records.store import list_runs
 
         try:
             names = [entry.path.stem for entry in list_runs()]
@@ -52,8 +52,8 @@ class RunFile(RunName):
         """Find it; one that is not there is refused."""
         if isinstance(value, Path):
             return value
-        from kvtui.bench.record import RecordError
-        from kvtui.bench.store import find
+        from kvtui.bench.records.record import RecordError
+        from kvtui.bench.records.store import find
 
         try:
             return find(str(value)).path
@@ -85,8 +85,8 @@ def list_(words: tuple[str, ...], as_json: bool) -> None:
 
 
 def _print_list(words: tuple[str, ...] | list[str], *, as_json: bool) -> None:
-    from kvtui.bench.record import RecordError
-    from kvtui.bench.store import list_runs, search
+    from kvtui.bench.records.record import RecordError
+    from kvtui.bench.records.store import list_runs, search
 
     try:
         entries = search(list_runs(), " ".join(words))
@@ -96,7 +96,7 @@ def _print_list(words: tuple[str, ...] | list[str], *, as_json: bool) -> None:
         print_json({"schema": SCHEMA, "runs": [_table(entry) for entry in entries]})
         return
     if not entries:
-        from kvtui.bench.record import runs_path
+        from kvtui.bench.records.record import runs_path
 
         which = f" with {' '.join(words)!r}" if words else ""
         click.echo(f"kvtui: there is no run{which} in {runs_path()}.", err=True)
@@ -151,7 +151,7 @@ def _table(entry: Entry) -> dict[str, Any]:
 @click.option("--plot", type=click.Choice(PLOTS), help="Which plot with --format svg.")
 def show(run: str, as_json: bool, shape: str | None, plot: str | None) -> None:
     """Print what RUN came to, as it did when it ended. Exit status: 1 where a request failed."""
-    from kvtui.bench.record import RecordError, read_record
+    from kvtui.bench.records.record import RecordError, read_record
     from kvtui.commands.export import print_record
 
     entry = _found(run)
@@ -178,8 +178,8 @@ def show(run: str, as_json: bool, shape: str | None, plot: str | None) -> None:
 @_json
 def tag(run: str, tags: tuple[str, ...], remove: tuple[str, ...], as_json: bool) -> None:
     """Give RUN the TAGS; a tag is one word. A tagged run is never deleted by itself."""
-    from kvtui.bench import store
-    from kvtui.bench.record import RecordError
+    from kvtui.bench.records import store
+    from kvtui.bench.records.record import RecordError
 
     if not tags and not remove:
         raise click.UsageError("Give a tag, or one to --remove.")
@@ -196,8 +196,8 @@ def tag(run: str, tags: tuple[str, ...], remove: tuple[str, ...], as_json: bool)
 @_json
 def note(run: str, text: str, as_json: bool) -> None:
     """Write TEXT beside RUN; an empty one takes the note away."""
-    from kvtui.bench import store
-    from kvtui.bench.record import RecordError
+    from kvtui.bench.records import store
+    from kvtui.bench.records.record import RecordError
 
     try:
         entry = store.note(_found(run).path, text)
@@ -219,8 +219,8 @@ def _print_marks(entry: Entry, *, as_json: bool) -> None:
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 def delete(names: tuple[str, ...], yes: bool) -> None:
     """Delete the files of these runs for good, after asking."""
-    from kvtui.bench import store
-    from kvtui.bench.record import RecordError
+    from kvtui.bench.records import store
+    from kvtui.bench.records.record import RecordError
 
     paths = list(dict.fromkeys(_found(name).path for name in names))
     if not yes:
@@ -245,8 +245,8 @@ def _found(name: str) -> Entry:
     Raises:
         BadInput: There is none, or several.
     """
-    from kvtui.bench import store
-    from kvtui.bench.record import RecordError, runs_path
+    from kvtui.bench.records import store
+    from kvtui.bench.records.record import RecordError, runs_path
 
     try:
         entry = store.find(name)

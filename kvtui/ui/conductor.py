@@ -13,7 +13,7 @@ from datetime import datetime
 from math import inf
 from time import perf_counter
 
-from kvtui.bench.curl import Sent
+from kvtui.bench.requests.curl import Sent
 from kvtui.failure import Evidence, Hint
 from kvtui.measure.figures import RunFigures, Snapshot
 from kvtui.stream.request import Request

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvtui.bench.curl import Sent
+from kvtui.bench.requests.curl import Sent
 from kvtui.text import one_line, redact
 from kvtui.ui.ports import PreparedLike
 from kvtui.ui.state import EndpointView, is_demo

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from math import ceil
 
-from kvtui.bench.curl import Sent
+from kvtui.bench.requests.curl import Sent
 from kvtui.failure import Evidence, Hint
 from kvtui.ui.state import ErrorsState, Failure
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from concurrent.futures import Future
 
-    from kvtui.bench.replay import Replay
+    from kvtui.bench.records.replay import Replay
     from kvtui.config import Defaults, Settings
     from kvtui.stream.request import Request
     from kvtui.ui.app import KvtuiApp
@@ -51,7 +51,7 @@ def build_request(options: Mapping[str, Any]) -> Callable[[PreparedLike, str, Pr
     """How a form becomes a request: the form's fields, and the options that it does not show."""
 
     def build(prepared: PreparedLike, model: str, form: PromptForm) -> Request:
-        from kvtui.bench.options import timeouts_from_flags
+        from kvtui.bench.requests.options import timeouts_from_flags
         from kvtui.stream.request import Request
 
         endpoint = prepared.endpoint
@@ -98,7 +98,7 @@ def open_all(app: KvtuiApp) -> None:
     main.server = ServerWatch(lambda status: main.post_message(ServerSaid(server_kv(status))))
     session = new_session(app.options, settings)
     if settings.defaults.record:
-        from kvtui.bench.history import RunHistory
+        from kvtui.bench.records.history import RunHistory
 
         app.conductor.history = RunHistory()
     main.post_message(SessionReady(session))
@@ -108,7 +108,7 @@ def open_all(app: KvtuiApp) -> None:
 
 def new_session(options: Mapping[str, Any], settings: Settings) -> SessionLike:
     """The session that these options ask for; its thread is not started yet."""
-    from kvtui.bench.session import Session
+    from kvtui.bench.requests.session import Session
 
     flags = {
         "settings": settings,
@@ -142,7 +142,7 @@ def change_session(app: KvtuiApp, choice: str) -> None:
 
 def open_replay(app: KvtuiApp, replay: Replay) -> None:
     """A recorded run in place of an endpoint; it begins by itself, and nothing is sent."""
-    from kvtui.bench.replay import ReplaySession
+    from kvtui.bench.records.replay import ReplaySession
 
     conductor = app.conductor
     assert conductor is not None

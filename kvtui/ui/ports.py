@@ -1,4 +1,4 @@
-"""What the screen needs of a session: ``kvtui.bench.session`` provides it, tests fake it.
+"""What the screen needs of a session: ``kvtui.bench.requests.session`` provides it, tests fake it.
 
 Protocols, so that the first frame imports none of it.
 """
@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from threading import Event
 from typing import Any, Protocol
 
-from kvtui.bench.curl import Sent
+from kvtui.bench.requests.curl import Sent
 from kvtui.config import Endpoint
 from kvtui.failure import Evidence, Verdict
 from kvtui.measure.figures import RunFigures, Snapshot

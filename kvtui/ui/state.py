@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kvtui.bench.curl import Sent
+    from kvtui.bench.requests.curl import Sent
     from kvtui.failure import Evidence, Hint, Verdict
     from kvtui.measure.figures import RunFigures, Snapshot
     from kvtui.measure.gaps import Gaps

@@ -48,8 +48,8 @@ def report(results: list[Result], cpu: float, wall: float) -> None:
 
 
 def ours(base_url: str, model: str, streams: int) -> None:
-    from kvtui.bench.options import RunOptions
-    from kvtui.bench.session import Session
+    from kvtui.bench.requests.options import RunOptions
+    from kvtui.bench.requests.session import Session
     from kvtui.stream.request import Request
 
     with Session(RunOptions(base_url=base_url, model=model)) as session:

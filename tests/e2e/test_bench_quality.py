@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from kvtui.bench.finding import Finding
-from kvtui.bench.findings import findings_of
-from kvtui.bench.options import RunOptions
-from kvtui.bench.presets import PRESETS
-from kvtui.bench.runner import Runner
-from kvtui.bench.session import Session
-from kvtui.bench.summary import levels_of
+from kvtui.bench.evaluation.findings import findings_of
+from kvtui.bench.figures.finding import Finding
+from kvtui.bench.figures.summary import levels_of
+from kvtui.bench.requests.options import RunOptions
+from kvtui.bench.requests.session import Session
+from kvtui.bench.running.presets import PRESETS
+from kvtui.bench.running.runner import Runner
 from kvtui.config import Endpoint, Settings, config_path
 from kvtui.stream.request import Request
 from tests.wire.timing import TimingServer, timing_server

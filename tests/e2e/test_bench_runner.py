@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from kvtui.bench.options import RunOptions
-from kvtui.bench.progress import BenchEvent, RequestEnded, RequestStarted, StageEnded
-from kvtui.bench.runner import Outcome, Runner
-from kvtui.bench.sample import Sample
-from kvtui.bench.session import Session
-from kvtui.bench.summary import levels_of
-from kvtui.bench.workload import Spec, Workload, expand
+from kvtui.bench.figures.sample import Sample
+from kvtui.bench.figures.summary import levels_of
+from kvtui.bench.requests.options import RunOptions
+from kvtui.bench.requests.session import Session
+from kvtui.bench.running.progress import BenchEvent, RequestEnded, RequestStarted, StageEnded
+from kvtui.bench.running.runner import Outcome, Runner
+from kvtui.bench.work.workload import Spec, Workload, expand
 from kvtui.config import Endpoint, Settings, config_path
 from kvtui.stream.request import Request
 from tests.wire.timing import TimingServer, timing_server

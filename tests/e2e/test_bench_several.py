@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from kvtui.bench.findings import findings_of
-from kvtui.bench.options import RunOptions
-from kvtui.bench.presets import PRESETS
-from kvtui.bench.presets_several import PAIRS
-from kvtui.bench.runner import Runner
-from kvtui.bench.session import Session
-from kvtui.bench.summary import levels_of
+from kvtui.bench.evaluation.findings import findings_of
+from kvtui.bench.figures.summary import levels_of
+from kvtui.bench.requests.options import RunOptions
+from kvtui.bench.requests.session import Session
+from kvtui.bench.running.presets import PRESETS
+from kvtui.bench.running.presets_several import PAIRS
+from kvtui.bench.running.runner import Runner
 from kvtui.config import Settings, config_path
 from kvtui.stream.request import Request
 from tests.e2e.test_bench_command import bench

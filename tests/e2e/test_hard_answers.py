@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kvtui.bench.options import RunOptions
-from kvtui.bench.session import Session
+from kvtui.bench.requests.options import RunOptions
+from kvtui.bench.requests.session import Session
 from kvtui.config import Endpoint, Settings, config_path
 from kvtui.failure.taxonomy import NAMES
 from kvtui.measure.figures import RunFigures

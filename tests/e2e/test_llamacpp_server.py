@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from kvtui.bench.options import RunOptions
-from kvtui.bench.session import Session
+from kvtui.bench.requests.options import RunOptions
+from kvtui.bench.requests.session import Session
 from kvtui.config import Endpoint, Settings
 from kvtui.stream.request import Request
 

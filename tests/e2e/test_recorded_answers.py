@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from kvtui.bench.document import run_object
-from kvtui.bench.options import RunOptions
-from kvtui.bench.playback import recordings
-from kvtui.bench.prepared import Prepared
-from kvtui.bench.recorder import Recorder, header_of, secrets_of
-from kvtui.bench.run import Run
-from kvtui.bench.sample import sample_of
-from kvtui.bench.session import Session
-from kvtui.bench.workload import Spec, expand
+from kvtui.bench.figures.sample import sample_of
+from kvtui.bench.records.playback import recordings
+from kvtui.bench.records.recorder import Recorder, header_of, secrets_of
+from kvtui.bench.requests.document import run_object
+from kvtui.bench.requests.options import RunOptions
+from kvtui.bench.requests.prepared import Prepared
+from kvtui.bench.requests.run import Run
+from kvtui.bench.requests.session import Session
+from kvtui.bench.work.workload import Spec, expand
 from kvtui.config import Endpoint, Settings, config_path
 from kvtui.measure.buffering import LATE_S
 from kvtui.measure.figures import RunFigures

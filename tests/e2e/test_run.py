@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from kvtui.bench.replay import Replay
+from kvtui.bench.records.replay import Replay
 from tests.signals import hear_interrupts
 from tests.wire.scripted import Asked, error, models, scripted, sse
 from tests.wire.timing import TimingServer, timing_server

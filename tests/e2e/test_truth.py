@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from kvtui.bench.options import RunOptions
-from kvtui.bench.run import Run
-from kvtui.bench.session import Session
+from kvtui.bench.requests.options import RunOptions
+from kvtui.bench.requests.run import Run
+from kvtui.bench.requests.session import Session
 from kvtui.config import Endpoint, Settings, config_path
 from kvtui.measure.figures import RunFigures
 from kvtui.stream.request import Request, Timeouts

@@ -11,8 +11,10 @@ from typing import Any
 
 from fakes import Piece
 
-from kvtui.bench.begin import Begun
-from kvtui.bench.progress import (
+from kvtui.bench.figures.sample import Sample
+from kvtui.bench.records.begin import Begun
+from kvtui.bench.records.record import Record
+from kvtui.bench.running.progress import (
     BenchEvent,
     Progress,
     RequestEnded,
@@ -20,10 +22,8 @@ from kvtui.bench.progress import (
     StageEnded,
     StageStarted,
 )
-from kvtui.bench.record import Record
-from kvtui.bench.runner import Outcome
-from kvtui.bench.sample import Sample
-from kvtui.bench.workload import Workload
+from kvtui.bench.running.runner import Outcome
+from kvtui.bench.work.workload import Workload
 from kvtui.measure.figures import Snapshot
 from kvtui.measure.gaps import Gaps
 from kvtui.stream.request import Request

@@ -12,7 +12,7 @@ from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
-from kvtui.bench.curl import Sent
+from kvtui.bench.requests.curl import Sent
 from kvtui.config import Endpoint, Settings
 from kvtui.engine.geometry import EngineGeometry
 from kvtui.failure import Evidence, Hint, Verdict

@@ -12,8 +12,8 @@ from bench_fakes import Bench
 from fakes import EMBEDDED, REMOTE, make_app
 from test_screen import ready, shown, until
 
-from kvtui.bench.presets import PRESETS, Preset
-from kvtui.bench.workload import Stage, Workload
+from kvtui.bench.running.presets import PRESETS, Preset
+from kvtui.bench.work.workload import Stage, Workload
 from kvtui.ui.experiments.keys import EXPERIMENTS, RECORD, RUNS, commands_in
 from kvtui.ui.screens.confirm import ConfirmScreen
 from kvtui.ui.screens.experiments import ExperimentsScreen

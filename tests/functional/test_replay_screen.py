@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 from test_screen import shown, until
 
-from kvtui.bench import store
-from kvtui.bench.replay import Replay
+from kvtui.bench.records import store
+from kvtui.bench.records.replay import Replay
 from kvtui.commands.replay import replay as command
 from kvtui.ui.app import KvtuiApp
 

@@ -11,8 +11,8 @@ import pytest
 from fakes import GEOMETRY, SETTINGS, Script, make_app
 from test_screen import at, ready
 
-from kvtui.bench.options import RunOptions
-from kvtui.bench.session import Session
+from kvtui.bench.requests.options import RunOptions
+from kvtui.bench.requests.session import Session
 from kvtui.engine.child import EngineChild
 from kvtui.failure import Evidence, ExceptionFact, Verdict, classify
 

@@ -12,12 +12,12 @@ import pytest
 from fakes import EMBEDDED, make_app
 from test_screen import ready, shown, until
 
-from kvtui.bench import store
-from kvtui.bench.progress import Learned, RequestEnded
-from kvtui.bench.prompts import Words
-from kvtui.bench.recorder import Recorder, header_of
-from kvtui.bench.sample import Sample
-from kvtui.bench.workload import Stage, Workload
+from kvtui.bench.figures.sample import Sample
+from kvtui.bench.records import store
+from kvtui.bench.records.recorder import Recorder, header_of
+from kvtui.bench.running.progress import Learned, RequestEnded
+from kvtui.bench.work.prompts import Words
+from kvtui.bench.work.workload import Stage, Workload
 from kvtui.stream.request import Request
 from kvtui.ui.experiments.keys import RUNS, commands_in
 from kvtui.ui.screens.ask import AskScreen

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from kvtui.bench.record import Record
-from kvtui.bench.results import Results
-from kvtui.bench.summary import kind_of
-from kvtui.bench.workload import MOST_TOKENS, Stage
+from kvtui.bench.evaluation.results import Results
+from kvtui.bench.figures.summary import kind_of
+from kvtui.bench.records.record import Record
+from kvtui.bench.work.workload import MOST_TOKENS, Stage
 from kvtui.text import one_line
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

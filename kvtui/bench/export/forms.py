@@ -6,9 +6,9 @@ import json
 import os
 from pathlib import Path
 
+from kvtui.bench.evaluation.results import Results, document
 from kvtui.bench.export import tables
-from kvtui.bench.results import Results, document
-from kvtui.bench.schema import RecordError
+from kvtui.bench.records.schema import RecordError
 
 SUFFIXES = {
     "text": ".txt",

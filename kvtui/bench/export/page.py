@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from kvtui.bench.evaluation.results import FORMULAS, Results
 from kvtui.bench.export.plots import plots
 from kvtui.bench.export.tables import table
-from kvtui.bench.results import FORMULAS, Results
 
 _MARKS = {True: "yes", False: "no", None: ""}
 

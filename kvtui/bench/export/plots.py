@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from kvtui.bench.evaluation.reading import positions, ttfts
+from kvtui.bench.evaluation.results import Results
 from kvtui.bench.export.svg import Series, plot
-from kvtui.bench.reading import positions, ttfts
-from kvtui.bench.results import Results
-from kvtui.bench.sample import Sample
-from kvtui.bench.schema import RecordError
-from kvtui.bench.summary import kind_of
+from kvtui.bench.figures.sample import Sample
+from kvtui.bench.figures.summary import kind_of
+from kvtui.bench.records.schema import RecordError
 
 
 def plots(results: Results) -> dict[str, str]:

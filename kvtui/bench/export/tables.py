@@ -6,10 +6,10 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 
-from kvtui.bench.levels import Level
-from kvtui.bench.quantiles import Figure
-from kvtui.bench.results import Results
-from kvtui.bench.sample import Sample
+from kvtui.bench.evaluation.results import Results
+from kvtui.bench.figures.levels import Level
+from kvtui.bench.figures.quantiles import Figure
+from kvtui.bench.figures.sample import Sample
 from kvtui.text import UNKNOWN, milliseconds, one_line, rate
 
 _Cell = Callable[[Level], str]

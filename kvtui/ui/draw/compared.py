@@ -9,7 +9,7 @@ from kvtui.text import UNKNOWN, milliseconds, one_line, rate
 from kvtui.ui.rows import BLANK, Row, Span, clip, left, right, row, wrap
 
 if TYPE_CHECKING:
-    from kvtui.bench.compare import Compared, Comparison, LevelPair
+    from kvtui.bench.evaluation.compare import Compared, Comparison, LevelPair
 
 _NAMES = {"ttft_ms": "TTFT", "tpot_ms": "TPOT", "e2e_ms": "E2E"}
 _SAYS = {

@@ -11,7 +11,7 @@ from kvtui.ui.experiments.form import Asked, sends
 from kvtui.ui.rows import Row, Span, between, clip, crop, left, right, row, width_of, wrap
 
 if TYPE_CHECKING:
-    from kvtui.bench.presets import Preset
+    from kvtui.bench.running.presets import Preset
     from kvtui.ui.experiments.experiment import LiveState
     from kvtui.ui.experiments.knobs import Knob
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from kvtui.bench.finding import Finding
-from kvtui.bench.levels import Level
-from kvtui.bench.quantiles import Figure
+from kvtui.bench.figures.finding import Finding
+from kvtui.bench.figures.levels import Level
+from kvtui.bench.figures.quantiles import Figure
 from kvtui.text import UNKNOWN, milliseconds, one_line, rate
 from kvtui.ui.rows import Row, Span, left, right, row, wrap
 

@@ -9,7 +9,7 @@ from kvtui.text import one_line
 from kvtui.ui.rows import Row, between, clip, clip_middle, crop, row
 
 if TYPE_CHECKING:
-    from kvtui.bench.results import Results
+    from kvtui.bench.evaluation.results import Results
 
 
 def when_of(stamp: str) -> str:

@@ -10,7 +10,7 @@ from kvtui.ui.draw.record import when_of
 from kvtui.ui.rows import Row, Span, clip, clip_middle, crop, left, right, row, wrap
 
 if TYPE_CHECKING:
-    from kvtui.bench.entries import Entry
+    from kvtui.bench.records.entries import Entry
 
 MOST_RECENT = 12
 

@@ -12,7 +12,12 @@ from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from kvtui.bench.progress import (
+from kvtui.bench.evaluation.results import Results, results_of
+from kvtui.bench.figures.sample import Sample
+from kvtui.bench.figures.summary import levels_of
+from kvtui.bench.records.recorded_gaps import recorded_gaps
+from kvtui.bench.records.schema import RecordError
+from kvtui.bench.running.progress import (
     BenchEvent,
     HealthTaken,
     Note,
@@ -21,11 +26,6 @@ from kvtui.bench.progress import (
     RequestStarted,
     StageStarted,
 )
-from kvtui.bench.recorded_gaps import recorded_gaps
-from kvtui.bench.results import Results, results_of
-from kvtui.bench.sample import Sample
-from kvtui.bench.schema import RecordError
-from kvtui.bench.summary import levels_of
 from kvtui.measure.gaps import Gaps
 from kvtui.text import one_line
 from kvtui.ui.experiments.lanes import Lane, Lanes
@@ -33,12 +33,12 @@ from kvtui.ui.experiments.plots import plots_of
 from kvtui.ui.plots import Plot
 
 if TYPE_CHECKING:
-    from kvtui.bench.begin import Begun
-    from kvtui.bench.health import Health
-    from kvtui.bench.levels import Level
-    from kvtui.bench.record import Record
-    from kvtui.bench.run import Run
-    from kvtui.bench.workload import Workload
+    from kvtui.bench.figures.health import Health
+    from kvtui.bench.figures.levels import Level
+    from kvtui.bench.records.begin import Begun
+    from kvtui.bench.records.record import Record
+    from kvtui.bench.requests.run import Run
+    from kvtui.bench.work.workload import Workload
 
 RunPhase: TypeAlias = Literal["running", "paused", "stopping", "stopped", "done", "lost"]
 WINDOW_S = 2.0

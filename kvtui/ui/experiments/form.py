@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from kvtui.bench.extent import Extent, extent_of
-from kvtui.bench.presets import PRESETS, fitted
-from kvtui.bench.workload import Workload, WorkloadError
+from kvtui.bench.running.presets import PRESETS, fitted
+from kvtui.bench.work.extent import Extent, extent_of
+from kvtui.bench.work.workload import Workload, WorkloadError
 from kvtui.text import count
 from kvtui.ui.experiments.knobs import BY_NAME, Knob, default_of, knobs_of
 
 if TYPE_CHECKING:
-    from kvtui.bench.presets import Preset
+    from kvtui.bench.running.presets import Preset
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 

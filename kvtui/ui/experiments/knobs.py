@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kvtui.bench.targets import Target, TargetError, parse_target
-from kvtui.bench.workload import Workload, WorkloadError
+from kvtui.bench.requests.targets import Target, TargetError, parse_target
+from kvtui.bench.work.workload import Workload, WorkloadError
 
 if TYPE_CHECKING:
-    from kvtui.bench.presets import Preset
+    from kvtui.bench.running.presets import Preset
 
 _MOST_VALUES = 64
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kvtui.bench.options import RunOptions
-from kvtui.bench.presets import PRESETS
-from kvtui.bench.workload import Workload
+from kvtui.bench.requests.options import RunOptions
+from kvtui.bench.running.presets import PRESETS
+from kvtui.bench.work.workload import Workload
 from kvtui.telemetry.places import is_local
 from kvtui.ui.experiments.form import Asked, ask, fields_of
 
 if TYPE_CHECKING:
-    from kvtui.bench.record import Record
+    from kvtui.bench.records.record import Record
     from kvtui.ui.conductor import Conductor
     from kvtui.ui.experiments.experiment import Experiment
 
@@ -112,8 +112,8 @@ class Lab:
         Raises:
             RecordError: Its record cannot be written, or is one of another endpoint.
         """
-        from kvtui.bench.begin import begin, request_of
-        from kvtui.bench.record import Record
+        from kvtui.bench.records.begin import begin, request_of
+        from kvtui.bench.records.record import Record
         from kvtui.ui.experiments.experiment import Experiment
 
         conductor = self.conductor

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from kvtui.bench.progress import RequestStarted
-    from kvtui.bench.run import Run
-    from kvtui.bench.sample import Sample
+    from kvtui.bench.figures.sample import Sample
+    from kvtui.bench.requests.run import Run
+    from kvtui.bench.running.progress import RequestStarted
 
 LanePhase: TypeAlias = Literal[
     "waiting", "sending", "prefill", "decode", "done", "stopped", "failed"

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Hashable, Sequence
 from statistics import median
 
-from kvtui.bench.levels import Level
-from kvtui.bench.sample import Sample
-from kvtui.bench.workload import Workload
+from kvtui.bench.figures.levels import Level
+from kvtui.bench.figures.sample import Sample
+from kvtui.bench.work.workload import Workload
 from kvtui.measure.gaps import Gaps
 from kvtui.ui.plots import Plot, Point, Series, gaps_plot
 
@@ -65,7 +65,7 @@ def _position(workload: Workload, samples: Sequence[Sample]) -> Plot | None:
     stages = [number for number, stage in enumerate(workload.stages) if stage.keep_reads]
     if not stages:
         return None
-    from kvtui.bench.reading import positions
+    from kvtui.bench.evaluation.reading import positions
 
     series = []
     for number in stages:

@@ -79,8 +79,8 @@ class BenchActions:
             return "One moment: kvtui is still starting."
         if self.conductor.running or (self.lab is not None and self.lab.running):
             return "Something is running: stop it first."
-        from kvtui.bench.record import RecordError
-        from kvtui.bench.replay import Replay
+        from kvtui.bench.records.record import RecordError
+        from kvtui.bench.records.replay import Replay
         from kvtui.ui.opening import replay_instead
 
         app: Any = self.app

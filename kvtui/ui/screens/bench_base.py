@@ -14,7 +14,7 @@ from kvtui.ui.sizes import HEIGHTS, WIDTHS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kvtui.bench.results import Results
+    from kvtui.bench.evaluation.results import Results
 
 
 class BenchScreen(Screen[None]):
@@ -74,7 +74,7 @@ class BenchScreen(Screen[None]):
         from pathlib import Path
 
         from kvtui.bench.export.forms import SUFFIXES, write_export
-        from kvtui.bench.schema import RecordError
+        from kvtui.bench.records.schema import RecordError
         from kvtui.ui.screens.ask import AskScreen
 
         def take(name: str) -> str:

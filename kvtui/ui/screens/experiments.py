@@ -10,8 +10,8 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Input
 
-from kvtui.bench.presets import PRESETS
-from kvtui.bench.schema import RecordError
+from kvtui.bench.records.schema import RecordError
+from kvtui.bench.running.presets import PRESETS
 from kvtui.ui.commands import bindings
 from kvtui.ui.draw.experiments import PHASES, asked_rows
 from kvtui.ui.draw.runs import recent_rows
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.timer import Timer
 
-    from kvtui.bench.entries import Entry
+    from kvtui.bench.records.entries import Entry
     from kvtui.ui.experiments.form import Asked
     from kvtui.ui.experiments.lab import Lab
 
@@ -185,7 +185,7 @@ class ExperimentsScreen(BenchScreen):
         self.run_worker(self._look_for_runs, thread=True, exclusive=True, exit_on_error=False)
 
     def _look_for_runs(self) -> None:
-        from kvtui.bench.store import list_runs
+        from kvtui.bench.records.store import list_runs
 
         try:
             self.post_message(self.Found([e for e in list_runs() if e.kind == "bench"]))
@@ -300,7 +300,7 @@ class ExperimentsScreen(BenchScreen):
         if self.mode == "results" or entry is None:
             self.say("There is no run that was stopped or killed before its end.")
             return
-        from kvtui.bench.record import read_record
+        from kvtui.bench.records.record import read_record
 
         try:
             self.resume(read_record(entry.path))

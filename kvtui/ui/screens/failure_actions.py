@@ -53,7 +53,7 @@ class FailureActions:
         """Copy a report of the failure shown, to be sent to whoever runs the server."""
         failure = self._failure()
         if failure is not None:
-            from kvtui.bench.report import report
+            from kvtui.bench.requests.report import report
 
             text = report(
                 failure.verdict,
@@ -72,7 +72,7 @@ class FailureActions:
         if asked is None:
             self.say("There is no request to copy yet.")
             return
-        from kvtui.bench.curl import curl_of
+        from kvtui.bench.requests.curl import curl_of
 
         curl = curl_of(*asked)
         self.app.copy_to_clipboard(curl.command)
@@ -118,7 +118,7 @@ class FailureActions:
         session = conductor.session
 
         async def begin() -> AsyncIterator[Step]:
-            from kvtui.bench.options import timeouts_from_flags
+            from kvtui.bench.requests.options import timeouts_from_flags
             from kvtui.doctor.case import Case
             from kvtui.doctor.checkup import examine
 

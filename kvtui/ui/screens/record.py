@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from kvtui.bench.compare import Comparison
-    from kvtui.bench.results import Results
+    from kvtui.bench.evaluation.compare import Comparison
+    from kvtui.bench.evaluation.results import Results
     from kvtui.measure.gaps import Gaps
 
 

@@ -10,8 +10,8 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Input
 
-from kvtui.bench import store
-from kvtui.bench.schema import RecordError
+from kvtui.bench.records import store
+from kvtui.bench.records.schema import RecordError
 from kvtui.ui.commands import bindings
 from kvtui.ui.draw.record import when_of
 from kvtui.ui.draw.runs import detail_rows
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from kvtui.bench.entries import Entry
+    from kvtui.bench.records.entries import Entry
 
 PAGE = 10
 
@@ -271,7 +271,7 @@ class RunsScreen(BenchScreen):
         if not entry.resumable:
             self.say("This run came to its end: there is nothing to go on with.")
             return
-        from kvtui.bench.record import read_record
+        from kvtui.bench.records.record import read_record
 
         self._read(partial(read_record, entry.path), self._resume)
 
@@ -323,21 +323,21 @@ def _name(entry: Entry) -> str:
 
 
 def _results(path: Path) -> Any:
-    from kvtui.bench.record import read_record
-    from kvtui.bench.results import results_of
+    from kvtui.bench.evaluation.results import results_of
+    from kvtui.bench.records.record import read_record
 
     return results_of(read_record(path))
 
 
 def _opened(path: Path) -> Any:
-    from kvtui.bench.recorded_gaps import recorded_gaps
+    from kvtui.bench.records.recorded_gaps import recorded_gaps
 
     return _results(path), recorded_gaps(path)
 
 
 def _compared(paths: Sequence[Path]) -> Any:
-    from kvtui.bench.compare import compare
-    from kvtui.bench.imports import read_side
+    from kvtui.bench.evaluation.compare import compare
+    from kvtui.bench.evaluation.imports import read_side
 
     sides = [read_side(path) for path in paths]
     return [compare(sides[0], side) for side in sides[1:]]

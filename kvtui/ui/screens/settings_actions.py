@@ -35,7 +35,7 @@ class SettingsActions:
         if self.conductor is None:
             self.say("One moment: kvtui is still starting.")
             return
-        from kvtui.bench.record import runs_path
+        from kvtui.bench.records.record import runs_path
         from kvtui.config import ConfigError, load_settings
         from kvtui.places import config_path, state_path, themes_path
         from kvtui.ui.screens.settings import SettingsScreen

@@ -16,7 +16,7 @@ from kvtui.ui.widgets.text_view import TextView
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from kvtui.bench.run import Run
+    from kvtui.bench.requests.run import Run
     from kvtui.ui.experiments.experiment import Experiment
 
 POINTS = 240

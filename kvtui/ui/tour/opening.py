@@ -45,6 +45,6 @@ def tour_screen(under: MainScreen, make_session: Any = None) -> TourScreen:
 
 
 def _embedded_session() -> SessionLike:
-    from kvtui.bench.session import Session
+    from kvtui.bench.requests.session import Session
 
     return Session({"embedded": True})

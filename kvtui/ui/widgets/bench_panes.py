@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.geometry import Size
 
-    from kvtui.bench.results import Results
+    from kvtui.bench.evaluation.results import Results
     from kvtui.ui.commands import Command
     from kvtui.ui.experiments.experiment import LiveState
     from kvtui.ui.experiments.lanes import Lane

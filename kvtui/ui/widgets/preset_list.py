@@ -12,7 +12,7 @@ from kvtui.ui.widgets.lines import LinesWidget
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kvtui.bench.presets import Preset
+    from kvtui.bench.running.presets import Preset
     from kvtui.ui.rows import Row
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from kvtui.bench.levels import Level
-    from kvtui.bench.results import Results
+    from kvtui.bench.evaluation.results import Results
+    from kvtui.bench.figures.levels import Level
     from kvtui.ui.experiments.experiment import LiveState
     from kvtui.ui.plots import Plot
 

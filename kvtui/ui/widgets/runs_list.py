@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from textual import events
 
-    from kvtui.bench.entries import Entry
+    from kvtui.bench.records.entries import Entry
 
 
 class RunsList(LinesWidget, can_focus=True):

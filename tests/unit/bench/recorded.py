@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kvtui.bench.curl import Sent as Asked
-from kvtui.bench.history import RunHistory
-from kvtui.bench.prepared import Prepared
-from kvtui.bench.progress import RequestEnded
-from kvtui.bench.recorder import Recorder, header_of
-from kvtui.bench.sample import Sample
-from kvtui.bench.workload import Spec, expand
+from kvtui.bench.figures.sample import Sample
+from kvtui.bench.records.history import RunHistory
+from kvtui.bench.records.recorder import Recorder, header_of
+from kvtui.bench.requests.curl import Sent as Asked
+from kvtui.bench.requests.prepared import Prepared
+from kvtui.bench.running.progress import RequestEnded
+from kvtui.bench.work.workload import Spec, expand
 from kvtui.config import Endpoint
 from kvtui.failure import Evidence, classify
 from kvtui.measure.figures import RunFigures

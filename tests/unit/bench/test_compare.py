@@ -10,21 +10,21 @@ from random import Random
 
 import pytest
 
-from kvtui.bench.compare import Comparison, ConditionError, compare, parse_condition
-from kvtui.bench.difference import (
+from kvtui.bench.evaluation.compare import Comparison, ConditionError, compare, parse_condition
+from kvtui.bench.evaluation.imports import read_side
+from kvtui.bench.evaluation.sides import Side, SideError, SideLevel, pairs_of
+from kvtui.bench.figures.difference import (
     difference,
     independent_part,
     mann_whitney,
     shift_ratio,
     student_tail,
 )
-from kvtui.bench.imports import read_side
-from kvtui.bench.prepared import Prepared
-from kvtui.bench.progress import RequestEnded
-from kvtui.bench.recorder import Recorder, header_of
-from kvtui.bench.sample import Sample
-from kvtui.bench.sides import Side, SideError, SideLevel, pairs_of
-from kvtui.bench.workload import Spec, expand
+from kvtui.bench.figures.sample import Sample
+from kvtui.bench.records.recorder import Recorder, header_of
+from kvtui.bench.requests.prepared import Prepared
+from kvtui.bench.running.progress import RequestEnded
+from kvtui.bench.work.workload import Spec, expand
 from kvtui.config import Endpoint
 from kvtui.stream.request import Request
 
@@ -66,7 +66,7 @@ def claims(comparison: Comparison) -> list[str]:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No bootstrap: no claim rests on the intervals, and hundreds of them take long."""
-    monkeypatch.setattr("kvtui.bench.compare._ratio_interval", lambda *_: None)
+    monkeypatch.setattr("kvtui.bench.evaluation.compare._ratio_interval", lambda *_: None)
 
 
 @pytest.mark.usefixtures("quick")

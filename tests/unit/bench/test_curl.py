@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvtui.bench.curl import Sent, curl_of
-from kvtui.bench.options import RunOptions
-from kvtui.bench.report import report
-from kvtui.bench.session import Session
+from kvtui.bench.requests.curl import Sent, curl_of
+from kvtui.bench.requests.options import RunOptions
+from kvtui.bench.requests.report import report
+from kvtui.bench.requests.session import Session
 from kvtui.config import Endpoint, Settings, config_path
 from kvtui.failure import Evidence, KeyFacts, Verdict
 from kvtui.stream.quirks import Quirks

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from kvtui.bench.entries import entry_of
+from kvtui.bench.evaluation.imports import read_side
+from kvtui.bench.evaluation.results import results_of
+from kvtui.bench.evaluation.sides import SideError
 from kvtui.bench.export import SHAPES
 from kvtui.bench.export.forms import export_text
-from kvtui.bench.imports import read_side
-from kvtui.bench.record import RecordError, read_record
-from kvtui.bench.replay import Replay
-from kvtui.bench.results import results_of
-from kvtui.bench.sides import SideError
+from kvtui.bench.records.entries import entry_of
+from kvtui.bench.records.record import RecordError, read_record
+from kvtui.bench.records.replay import Replay
 from tests.unit.bench.recorded import Done, asked, bench_of, single
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "records"

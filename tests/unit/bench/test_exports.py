@@ -12,18 +12,18 @@ from xml.etree import ElementTree
 
 import pytest
 
+from kvtui.bench.evaluation.results import Results, results_of
 from kvtui.bench.export import PLOTS, SHAPES
 from kvtui.bench.export.commands import commands
 from kvtui.bench.export.forms import ABOUT, SUFFIXES, export_text
 from kvtui.bench.export.page import html
 from kvtui.bench.export.plots import plot_of, plots
-from kvtui.bench.prepared import Prepared
-from kvtui.bench.progress import Learned, RequestEnded
-from kvtui.bench.record import RecordError, read_record
-from kvtui.bench.recorder import Recorder, header_of
-from kvtui.bench.results import Results, results_of
-from kvtui.bench.sample import Sample
-from kvtui.bench.workload import Spec, Workload, expand
+from kvtui.bench.figures.sample import Sample
+from kvtui.bench.records.record import RecordError, read_record
+from kvtui.bench.records.recorder import Recorder, header_of
+from kvtui.bench.requests.prepared import Prepared
+from kvtui.bench.running.progress import Learned, RequestEnded
+from kvtui.bench.work.workload import Spec, Workload, expand
 from kvtui.config import Endpoint
 from kvtui.stream.request import Request
 

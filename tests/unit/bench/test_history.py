@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kvtui.bench import store
-from kvtui.bench.history import RunHistory, prune
-from kvtui.bench.playback import recordings
-from kvtui.bench.record import read_record
+from kvtui.bench.records import store
+from kvtui.bench.records.history import RunHistory, prune
+from kvtui.bench.records.playback import recordings
+from kvtui.bench.records.record import read_record
 from tests.unit.bench.recorded import KEY, Done, asked
 
 

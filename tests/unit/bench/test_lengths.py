@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from kvtui.bench.lengths import prompt_lengths
-from kvtui.bench.prompts import WORDS, Words, fit_words, synthetic
-from kvtui.bench.reading import prefill
-from kvtui.bench.sample import Sample
-from kvtui.bench.summary import levels_of
-from kvtui.bench.vocabulary import one_token_words
-from kvtui.bench.workload import Stage, Workload
+from kvtui.bench.evaluation.lengths import prompt_lengths
+from kvtui.bench.evaluation.reading import prefill
+from kvtui.bench.figures.sample import Sample
+from kvtui.bench.figures.summary import levels_of
+from kvtui.bench.requests.vocabulary import one_token_words
+from kvtui.bench.work.prompts import WORDS, Words, fit_words, synthetic
+from kvtui.bench.work.workload import Stage, Workload
 from kvtui.stream.tokenize import counted
 
 

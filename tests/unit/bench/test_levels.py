@@ -7,13 +7,13 @@ from random import Random
 import numpy
 import pytest
 
-from kvtui.bench.certainty import certain
-from kvtui.bench.levels import level
-from kvtui.bench.quantiles import figure, interval, quantile
-from kvtui.bench.sample import Sample
-from kvtui.bench.slo import parse_slo
-from kvtui.bench.summary import levels_of, template_of
-from kvtui.bench.workload import Stage, Workload
+from kvtui.bench.figures.levels import level
+from kvtui.bench.figures.quantiles import figure, interval, quantile
+from kvtui.bench.figures.sample import Sample
+from kvtui.bench.figures.summary import levels_of, template_of
+from kvtui.bench.running.certainty import certain
+from kvtui.bench.work.slo import parse_slo
+from kvtui.bench.work.workload import Stage, Workload
 
 
 def test_quantiles_are_numpys() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from statistics import mean
 
-from kvtui.bench.load import Driver
-from kvtui.bench.workload import Arrival, Stage
+from kvtui.bench.running.load import Driver
+from kvtui.bench.work.workload import Arrival, Stage
 
 
 def driver(

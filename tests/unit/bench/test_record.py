@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from kvtui.bench.health import Health
-from kvtui.bench.prepared import Prepared
-from kvtui.bench.progress import HealthTaken, Learned, RequestEnded, StageEnded
-from kvtui.bench.prompts import Words
-from kvtui.bench.record import RecordError, new_path, read_record, runs_path
-from kvtui.bench.recorder import Recorder, header_of, secrets_of
-from kvtui.bench.sample import Sample
-from kvtui.bench.workload import Spec, expand
+from kvtui.bench.figures.health import Health
+from kvtui.bench.figures.sample import Sample
+from kvtui.bench.records.record import RecordError, new_path, read_record, runs_path
+from kvtui.bench.records.recorder import Recorder, header_of, secrets_of
+from kvtui.bench.requests.prepared import Prepared
+from kvtui.bench.running.progress import HealthTaken, Learned, RequestEnded, StageEnded
+from kvtui.bench.work.prompts import Words
+from kvtui.bench.work.workload import Spec, expand
 from kvtui.config import Endpoint
 from kvtui.stream.request import Request
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kvtui.bench.document import run_object
-from kvtui.bench.record import RecordError
-from kvtui.bench.replay import Pace, Replay, ReplaySession
-from kvtui.bench.sample import sample_of
+from kvtui.bench.figures.sample import sample_of
+from kvtui.bench.records.record import RecordError
+from kvtui.bench.records.replay import Pace, Replay, ReplaySession
+from kvtui.bench.requests.document import run_object
 from tests.unit.bench.recorded import Done, asked, bench_of, single
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "records"

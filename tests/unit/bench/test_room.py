@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kvtui.bench.findings import findings_of
-from kvtui.bench.room import rooms_of, tokens_of
-from kvtui.bench.sample import Sample
-from kvtui.bench.summary import levels_of
-from kvtui.bench.workload import Spec, Workload, as_table, expand, from_table
+from kvtui.bench.evaluation.findings import findings_of
+from kvtui.bench.figures.sample import Sample
+from kvtui.bench.figures.summary import levels_of
+from kvtui.bench.work.room import rooms_of, tokens_of
+from kvtui.bench.work.workload import Spec, Workload, as_table, expand, from_table
 from kvtui.memory.errors import PlanError
 
 GIB = 2**30

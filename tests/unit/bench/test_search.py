@@ -6,9 +6,10 @@ from random import Random
 
 import pytest
 
-from kvtui.bench.presets import PRESETS
-from kvtui.bench.sample import Sample
-from kvtui.bench.search import (
+from kvtui.bench.figures.sample import Sample
+from kvtui.bench.figures.summary import levels_of
+from kvtui.bench.running.presets import PRESETS
+from kvtui.bench.running.search import (
     Search,
     Verdict,
     found,
@@ -18,8 +19,7 @@ from kvtui.bench.search import (
     share_interval,
     streams_up_to,
 )
-from kvtui.bench.summary import levels_of
-from kvtui.bench.workload import Workload, WorkloadError
+from kvtui.bench.work.workload import Workload, WorkloadError
 
 
 def test_levels_to_choose_among() -> None:

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from kvtui.bench.models import model_missing
-from kvtui.bench.options import RunOptions
-from kvtui.bench.remembered import KEPT, forget, recall, remember
-from kvtui.bench.session import Session
+from kvtui.bench.requests.models import model_missing
+from kvtui.bench.requests.options import RunOptions
+from kvtui.bench.requests.remembered import KEPT, forget, recall, remember
+from kvtui.bench.requests.session import Session
 from kvtui.config import Endpoint, Settings, config_path
 from kvtui.measure.figures import RunFigures
 from kvtui.stream.request import Request, Timeouts
@@ -409,8 +409,8 @@ def test_connections_are_opened_beforehand(session: Session, serve: Serve) -> No
 def test_the_callers_thread_imports_no_openai() -> None:
     program = (
         "import sys; import kvtui.measure.meter;"
-        "from kvtui.bench.options import RunOptions;"
-        "from kvtui.bench.session import Session;"
+        "from kvtui.bench.requests.options import RunOptions;"
+        "from kvtui.bench.requests.session import Session;"
         "Session(RunOptions());"
         "bad = {'openai', 'numpy', 'aiohttp', 'httpx2', 'textual'} & set(sys.modules);"
         "sys.exit(str(bad) if bad else 0)"

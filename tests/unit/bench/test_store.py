@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from kvtui.bench import entries, store
-from kvtui.bench.entries import Entry, entry_of
-from kvtui.bench.prepared import Prepared
-from kvtui.bench.progress import RequestEnded
-from kvtui.bench.record import read_record
-from kvtui.bench.recorder import Recorder, header_of
-from kvtui.bench.sample import Sample
-from kvtui.bench.schema import VERSION, RecordError
-from kvtui.bench.workload import Spec, expand
+from kvtui.bench.figures.sample import Sample
+from kvtui.bench.records import entries, store
+from kvtui.bench.records.entries import Entry, entry_of
+from kvtui.bench.records.record import read_record
+from kvtui.bench.records.recorder import Recorder, header_of
+from kvtui.bench.records.schema import VERSION, RecordError
+from kvtui.bench.requests.prepared import Prepared
+from kvtui.bench.running.progress import RequestEnded
+from kvtui.bench.work.workload import Spec, expand
 from kvtui.config import Endpoint
 from kvtui.stream.request import Request
 
@@ -102,7 +102,8 @@ def test_a_finished_run_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.Mo
     path = made(tmp_path / "r.jsonl", requests=2000)
     assert path.stat().st_size > 2 * entries._TAIL
     taken: list[object] = []
-    monkeypatch.setattr("kvtui.bench.entries.Glance.take", lambda _, line: taken.append(line))
+    look = "kvtui.bench.records.entries.Glance.take"
+    monkeypatch.setattr(look, lambda _, line: taken.append(line))
     entry = entry_of(path)
     assert (entry.requests, entry.failed) == (2000, 1)
     assert taken == []

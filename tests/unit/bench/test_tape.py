@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from kvtui.bench.tape import MOST_CHARS, TapeError, pack, unpack
+from kvtui.bench.records.tape import MOST_CHARS, TapeError, pack, unpack
 from kvtui.failure import Evidence, ExceptionFact, KeyFacts
 from kvtui.measure import meter
 from kvtui.measure.meter import Kept, Meter

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kvtui.bench.prompts import PROBES, fit_words, synthetic
-from kvtui.bench.slo import SloError, keeps, parse_slo
-from kvtui.bench.workload import Spec, WorkloadError, as_table, expand, from_table, read_spec
+from kvtui.bench.work.prompts import PROBES, fit_words, synthetic
+from kvtui.bench.work.slo import SloError, keeps, parse_slo
+from kvtui.bench.work.workload import Spec, WorkloadError, as_table, expand, from_table, read_spec
 
 
 def test_every_combination_is_a_stage() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kvtui.bench.document import unsent
+from kvtui.bench.requests.document import unsent
 from kvtui.failure import Evidence, Verdict
 from kvtui.measure.statistics import medians, spread
 

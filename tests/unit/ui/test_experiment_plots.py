@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kvtui.bench.presets import PRESETS
-from kvtui.bench.sample import Sample
-from kvtui.bench.summary import levels_of
+from kvtui.bench.figures.sample import Sample
+from kvtui.bench.figures.summary import levels_of
+from kvtui.bench.running.presets import PRESETS
 from kvtui.measure.gaps import Gaps
 from kvtui.ui.draw.plot import plot_rows
 from kvtui.ui.experiments.plots import plots_of

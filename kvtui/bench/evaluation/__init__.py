@@ -1,0 +1,1 @@
+"""What the figures say: findings, results, comparisons with other runs and tools."""

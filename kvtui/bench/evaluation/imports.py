@@ -1,0 +1,184 @@
+"""Which tool wrote a file; kvtui's own records and JSON as sides of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kvtui.bench.evaluation import peers
+from kvtui.bench.evaluation.sides import Side, SideError, SideLevel, clean, known
+
+_MOST_FILE = 1 << 30
+
+
+def read_side(path: Path) -> Side:
+    """The levels in a file: a record, kvtui's own JSON, or another tool's results.
+
+    Raises:
+        SideError: It cannot be read, or is of no known kind.
+    """
+    try:
+        if path.stat().st_size > _MOST_FILE:
+            raise SideError(f"{path} is larger than {_MOST_FILE >> 30} GiB.")
+        data = path.read_bytes()
+    except OSError as error:
+        raise SideError(f"{path} cannot be read: {error.strerror or error}.") from None
+    try:
+        side = side_of(path, data)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        if isinstance(error, SideError):
+            raise
+        raise SideError(f"{path}: what is in it is not as expected ({error!r}).") from None
+    if not side.levels:
+        raise SideError(f"{path} holds no finished request.")
+    return side
+
+
+def side_of(path: Path, data: bytes) -> Side:
+    """The side in a file's content."""
+    first = data.lstrip()[:1]
+    if first != b"{":
+        raise SideError(f"{path} is no result file that is known here: it is no JSON object.")
+    try:
+        table = msgspec.json.decode(data)
+    except msgspec.DecodeError:
+        return _lines(path, data)
+    schema = str(table.get("schema", ""))
+    if schema.startswith("kvtui.record/"):
+        return _record(path)
+    if schema.startswith("kvtui.bench/"):
+        return _bench(path, table)
+    if schema.startswith("kvtui.run/"):
+        return _run(path, table)
+    several = isinstance(table.get("benchmarks"), list)
+    if several and "metadata" in table:
+        return peers.guidellm(path, table)
+    if "aiperf_version" in table or "time_to_first_token" in table:
+        return peers.aiperf(path, table)
+    if several:
+        return peers.benchy(path, table)
+    if "completed" in table and ("median_ttft_ms" in table or "ttfts" in table):
+        return peers.vllm(path, table)
+    if "metadata" in table and "metrics" in table:
+        return _lines(path, data)
+    raise SideError(
+        f"{path} is of no known kind: a record of kvtui, its --json, or the result file of vllm"
+        " bench serve, guidellm, llama-benchy or aiperf is wanted."
+    )
+
+
+def _lines(path: Path, data: bytes) -> Side:
+    """JSON Lines: our records, aiperf's."""
+    try:
+        head = msgspec.json.decode(data.lstrip().split(b"\n", 1)[0])
+    except msgspec.DecodeError:
+        raise SideError(f"{path} is not valid JSON.") from None
+    if head.get("type") == "run":
+        return _record(path)
+    if "metadata" in head and "metrics" in head:
+        return peers.aiperf_lines(path, data)
+    raise SideError(f"{path} holds lines of no known kind.")
+
+
+# --- kvtui ----------------------------------------------------------------------------------------
+
+
+def _record(path: Path) -> Side:
+    from kvtui.bench.figures.summary import kind_of, levels_of, template_of
+    from kvtui.bench.records.record import RecordError, read_record
+
+    try:
+        record = read_record(path)
+    except RecordError as error:
+        raise SideError(str(error)) from None
+    stages = [kind_of(stage) for stage in record.workload.stages]
+    template = template_of(record.workload, record.samples)
+    rows = []
+    for row in levels_of(record.workload, record.samples, record.health, record.ended_early):
+        ours = [
+            s
+            for s in record.samples
+            if s.completed and not s.warmup and stages[s.stage].label == row.label
+        ]
+        ours.sort(key=lambda s: (s.stage, s.segment, s.start_s))
+        cold = [s for s in ours if not s.warm(template)]
+        names = ("tpot_ms", "e2e_ms", "decode_tps")
+        values = {name: clean([getattr(s, name) for s in ours]) for name in names}
+        values["ttft_ms"] = clean([s.ttft_ms for s in cold or ours])
+        scalars: dict[str, Any] = {
+            "output_tps": row.output_tps,
+            "steady_output_tps": row.steady_output_tps,
+            "request_rate": row.request_rate,
+            "goodput_rate": row.goodput_rate,
+            "completed": row.completed,
+            "failed": sum(row.failed.values()),
+        }
+        rows.append(
+            SideLevel(
+                label=row.label,
+                concurrency=row.concurrency,
+                rate=row.rate,
+                prompt_tokens=row.prompt_tokens_wanted,
+                max_tokens=row.max_tokens,
+                kv_cache=row.kv_cache,
+                values=values,
+                scalars=known(scalars),
+                output_tokens=row.output_tokens,
+            )
+        )
+    model = (record.header.get("endpoint") or {}).get("model")
+    return Side(path.name, "kvtui", model, tuple(rows))
+
+
+def _bench(path: Path, table: Mapping[str, Any]) -> Side:
+    record = table.get("record")
+    if record and (place := Path(record)).is_file():
+        side = _record(place)
+        return Side(path.name, side.source, side.model, side.levels)
+    rows = []
+    for row in table["levels"]:
+        stats = {
+            name: {k: v for k, v in row[name].items() if isinstance(v, int | float)}
+            for name in ("ttft_ms", "tpot_ms", "e2e_ms", "decode_tps")
+            if row.get(name)
+        }
+        scalars = {
+            name: row.get(name)
+            for name in ("output_tps", "steady_output_tps", "request_rate", "completed")
+        }
+        rows.append(
+            SideLevel(
+                label=row["label"],
+                concurrency=row["concurrency"],
+                rate=row.get("rate"),
+                prompt_tokens=row.get("prompt_tokens_wanted"),
+                max_tokens=row.get("max_tokens"),
+                kv_cache=row.get("kv_cache"),
+                stats=stats,
+                scalars=known({**scalars, "failed": sum(row["failed"].values())}),
+                output_tokens=row.get("output_tokens"),
+            )
+        )
+    note = "no single requests in it: nothing can be tested"
+    return Side(path.name, "kvtui", table["endpoint"].get("model"), tuple(rows), (note,))
+
+
+def _run(path: Path, table: Mapping[str, Any]) -> Side:
+    runs = [r for r in table["runs"] if not r["partial"]]
+    cold = [r for r in runs if not r["cached_prompt_tokens"]]
+    values = {
+        name: clean([r[name] for r in (cold if name == "ttft_ms" else runs)])
+        for name in ("ttft_ms", "tpot_ms", "e2e_ms", "decode_tps")
+    }
+    failed = len(table["runs"]) - len(runs)
+    row = SideLevel(
+        label="run",
+        concurrency=1,
+        values=values,
+        scalars={"completed": len(runs), "failed": failed},
+        output_tokens=sum(r["completion_tokens"] or 0 for r in runs),
+    )
+    return Side(path.name, "kvtui", table["endpoint"].get("model"), (row,) if runs else ())

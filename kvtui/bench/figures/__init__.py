@@ -1,0 +1,1 @@
+"""What came of the requests, in numbers: samples, levels, quantiles, fits."""

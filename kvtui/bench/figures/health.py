@@ -1,0 +1,66 @@
+"""How the client itself did: was it the server that was slow, or this process?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from time import perf_counter
+
+import msgspec
+
+from kvtui.bench.figures.sample import Sample
+from kvtui.measure.buffering import LATE_S
+
+_BUSY = 0.9
+_SHARE = 0.1
+_PART = 0.02
+"""Own lateness below this part of a request's decode time changes none of its figures."""
+
+
+class Health(msgspec.Struct, frozen=True):
+    """Of this process over one stage."""
+
+    loop_lag_ms_p50: float | None
+    loop_lag_ms_max: float | None
+    """Own lateness in reading, the worst of each request."""
+    late_share: float
+    """Requests read 20 ms late or more, and late enough to change their figures, of all."""
+    cpu_share: float
+    """CPU seconds of this process a second: 1.0 is a whole core."""
+    start_late_ms_p99: float | None
+    """At a set rate: how long after their time requests were started."""
+    client_bound: bool
+    """It mattered: the figures tell of this machine as much as of the server."""
+
+
+def _late(sample: Sample) -> bool:
+    lag = sample.loop_lag_ms or 0.0
+    first, last = sample.first_s, sample.last_s
+    span = (last - first) * 1000 if first is not None and last is not None else 0.0
+    return lag >= LATE_S * 1000 and lag > _PART * span
+
+
+class HealthWatch:
+    """Made when the stage begins."""
+
+    def __init__(self) -> None:
+        self._t = perf_counter()
+        self._cpu = time.process_time()
+
+    def end(self, samples: Sequence[Sample]) -> Health:
+        """The health over the time since it was made, in which ``samples`` were taken."""
+        span = max(perf_counter() - self._t, 1e-9)
+        cpu = (time.process_time() - self._cpu) / span
+        lags = sorted(s.loop_lag_ms for s in samples if s.loop_lag_ms is not None)
+        late = sorted(s.late_ms for s in samples if s.late_ms is not None)
+        share = sum(map(_late, samples)) / len(lags) if lags else 0.0
+        return Health(
+            loop_lag_ms_p50=round(lags[len(lags) // 2], 3) if lags else None,
+            loop_lag_ms_max=round(lags[-1], 3) if lags else None,
+            late_share=round(share, 4),
+            cpu_share=round(cpu, 4),
+            start_late_ms_p99=round(late[min(len(late) - 1, int(0.99 * len(late)))], 3)
+            if late
+            else None,
+            client_bound=share > _SHARE or cpu >= _BUSY,
+        )

@@ -1,0 +1,80 @@
+"""A run's rows: stages of the same kind pooled, each with its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from kvtui.bench.figures.health import Health
+from kvtui.bench.figures.levels import Level, level
+from kvtui.bench.figures.sample import Sample
+from kvtui.bench.work.slo import parse_slo
+from kvtui.bench.work.workload import Stage, Workload
+
+
+def kind_of(stage: Stage) -> Stage:
+    """What stages have in common that are one level: not their prompts, not their warm-up."""
+    return msgspec.structs.replace(stage, series="", warmup=0)
+
+
+def template_of(workload: Workload, samples: Sequence[Sample]) -> int:
+    """Prompt tokens that come from the prefix cache for every prompt of the run: its template's.
+
+    Prompts that are sent for the first time differ from their first word on, so what a server has
+    cached of them is what stands before: the chat template, a built-in system text. That is the
+    same for all; TTFTs with no more than it are cold. Half a prompt is too much to be that.
+    """
+    seen: set[str] = set()
+    fresh = set()
+    for number, stage in enumerate(workload.stages):
+        if not stage.same_prompt and stage.series not in seen:
+            fresh.add(number)
+        seen.add(stage.series)
+    return max(
+        (
+            s.cached_prompt_tokens
+            for s in samples
+            if s.stage in fresh
+            and s.cached_prompt_tokens
+            and s.cached_prompt_tokens <= (s.prompt_tokens or 0) / 2
+        ),
+        default=0,
+    )
+
+
+def levels_of(
+    workload: Workload,
+    samples: Sequence[Sample],
+    health: Mapping[tuple[int, int], Health],
+    ended_early: Mapping[int, str] | None = None,
+) -> list[Level]:
+    """The levels that were begun, in the workload's order."""
+    limits = parse_slo(workload.slo)
+    template = template_of(workload, samples)
+    groups: dict[Stage, list[int]] = {}
+    for number, stage in enumerate(workload.stages):
+        groups.setdefault(kind_of(stage), []).append(number)
+    by_stage: dict[int, list[Sample]] = {}
+    for sample in samples:
+        by_stage.setdefault(sample.stage, []).append(sample)
+    rows = []
+    for kind, numbers in groups.items():
+        ours = [sample for number in numbers for sample in by_stage.get(number, ())]
+        if not any(not sample.warmup for sample in ours):
+            continue
+        parts = [part for (number, _), part in health.items() if number in numbers]
+        why = next((w for n, w in (ended_early or {}).items() if n in numbers), "")
+        rows.append(
+            level(
+                kind,
+                ours,
+                health=parts,
+                limits=limits,
+                ended_early=why,
+                template=template,
+                interleaved=workload.interleave,
+                target=workload.targets[kind.target].name if workload.targets else "",
+            )
+        )
+    return rows

@@ -1,0 +1,1 @@
+"""Runs on disk: written as they go, listed, read, played again."""

@@ -1,0 +1,121 @@
+"""A run and its record, made together: for the commands and for the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from kvtui.bench.records.record import Record, RecordError, new_path, read_record
+from kvtui.bench.records.recorder import Recorder, header_of, secrets_of
+from kvtui.bench.requests.options import timeouts_from_flags
+from kvtui.bench.requests.prepared import Prepared
+from kvtui.bench.requests.session import Session
+from kvtui.bench.running.runner import Outcome, Runner
+from kvtui.bench.work.workload import Workload
+from kvtui.stream.request import Request
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run that is ready to go, and the record it is written to."""
+
+    runner: Runner
+    recorder: Recorder
+
+    def conclude(self, outcome: Outcome) -> Record:
+        """Close the record and read it; what was measured counts also where the disk was full."""
+        if not outcome.stopped:
+            self.recorder.end()
+        self.recorder.close()
+        written = read_record(self.recorder.path)
+        return replace(
+            written,
+            samples=outcome.samples,
+            health={**written.health, **outcome.health},
+            words=outcome.words,
+            targets=outcome.targets or written.targets,
+            ignore_eos=outcome.ignore_eos,
+        )
+
+
+def request_of(prepared: Prepared, model: str | None, flags: Mapping[str, Any]) -> Request:
+    """What all requests of a run have in common, from the shared options."""
+    return Request(
+        endpoint=prepared.endpoint,
+        model=model or "",
+        prompt="",
+        system=flags.get("system"),
+        top_p=flags.get("top_p"),
+        stop=tuple(flags.get("stop") or ()),
+        kv_cache=False if flags.get("no_kv_cache") else None,
+        extra_body=flags.get("extra_body") or {},
+        timeouts=timeouts_from_flags(flags),
+    )
+
+
+def begin(
+    session: Session,
+    prepared: Prepared,
+    request: Request,
+    work: Workload | Record,
+    path: Path | None = None,
+    *,
+    text: bool = True,
+) -> Begun:
+    """Make a run with its record; nothing is sent before ``Runner.run``.
+
+    Args:
+        session: Where requests go through.
+        prepared: The endpoint, looked at.
+        request: What every request has in common.
+        work: What to run; or a record that is half done, which goes on in its file.
+        path: File of a new record; None: in the folder of the records.
+        text: Whether the record holds what was answered; one that goes on does as it did.
+
+    Raises:
+        RecordError: The record cannot be written, or is one of another endpoint or model.
+    """
+    secrets = secrets_of(prepared, request)
+    if isinstance(work, Record):
+        same_endpoint(work, prepared, request.model)
+        runner = Runner(
+            session,
+            request,
+            work.workload,
+            done=work.done,
+            nonce=work.header["nonce"],
+            segment=work.segments,
+            words=work.words,
+            targets=work.targets,
+        )
+        recorder = Recorder(
+            work.path, secrets, segment=work.segments, text=work.header.get("text") is not False
+        )
+        recorder.append()
+    else:
+        runner = Runner(session, request, work)
+        recorder = Recorder(path or new_path(work.preset), secrets, text=text)
+        told = replace(prepared, model=request.model)
+        recorder.create({**header_of(told, request, work, runner.nonce), "text": text})
+    return Begun(runner, recorder)
+
+
+def same_endpoint(record: Record, prepared: Prepared, model: str | None) -> None:
+    """A record holds the figures of one endpoint and model.
+
+    Raises:
+        RecordError: It was begun with another.
+    """
+    before = record.header.get("endpoint") or {}
+    now = {
+        "base_url": None if prepared.endpoint.embedded else prepared.endpoint.base_url,
+        "model": model,
+    }
+    for name, value in now.items():
+        if before.get(name) != value:
+            raise RecordError(
+                f"{record.path} was begun with {name} {before.get(name)!r}, not {value!r}:"
+                " start a new run for it."
+            )

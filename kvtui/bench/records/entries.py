@@ -1,0 +1,295 @@
+"""A record at a glance: what a list of runs shows, without the requests in memory.
+
+The first line tells what was asked, the last ones what came of it: ``end`` holds a summary. A run
+without one (killed, or under way) is read through once, a few fields a line.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import Any, BinaryIO, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from kvtui.bench.records.schema import RecordError, version_of
+
+_TAIL = 64 << 10
+_MOST_LINE = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One run of the folder. Figures are medians over the completed requests; None: unknown."""
+
+    path: Path
+    size: int
+    """Bytes of the file."""
+    when: str
+    """UTC, ISO 8601: when it began; of a broken file, when it was last changed."""
+    broken: str = ""
+    """Why it cannot be read; the rest is then empty."""
+    id: str = ""
+    kind: Literal["bench", "run"] = "bench"
+    """``run``: a request with its repeats, from the screen or ``kvtui run``."""
+    preset: str = ""
+    endpoint: str = ""
+    """The host, or ``embedded engine``."""
+    base_url: str | None = None
+    model: str | None = None
+    version: str = ""
+    """Of the kvtui that wrote it."""
+    finished: bool = False
+    wanted: int | None = None
+    """Requests asked for; None where a time ends the run."""
+    requests: int = 0
+    """Measured requests that ended."""
+    failed: int = 0
+    ttft_ms: float | None = None
+    tpot_ms: float | None = None
+    decode_tps: float | None = None
+    tags: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def resumable(self) -> bool:
+        """``kvtui bench --resume`` can go on with it."""
+        return self.kind == "bench" and not self.finished and not self.broken
+
+
+class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What ``end`` says of the whole run."""
+
+    requests: int = 0
+    failed: int = 0
+    ttft_ms: float | None = None
+    tpot_ms: float | None = None
+    decode_tps: float | None = None
+
+
+class _Line(msgspec.Struct):
+    """What a glance needs of any line."""
+
+    type: str
+    stage: int = 0
+    index: int = 0
+    warmup: bool = False
+    failed: Any = False
+    stopped: bool = False
+    partial: bool = False
+    ttft_ms: float | None = None
+    tpot_ms: float | None = None
+    decode_tps: float | None = None
+    cached_prompt_tokens: int | None = None
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    summary: Summary | None = None
+
+
+_LINES = msgspec.json.Decoder(_Line)
+
+
+def entry_of(path: Path) -> Entry:
+    """A file of the folder; one that is no record is an entry that says why."""
+    try:
+        stat = path.stat()
+    except OSError as error:
+        return Entry(path, 0, "", broken=f"it cannot be read: {error.strerror or error}")
+    when = datetime.fromtimestamp(stat.st_mtime, UTC).isoformat(timespec="milliseconds")
+    blank = Entry(path, stat.st_size, when)
+    try:
+        with path.open("rb") as file:
+            head = _headed(blank, file.readline(_MOST_LINE))
+            return _ended(head, file)
+    except OSError as error:
+        return replace(blank, broken=f"it cannot be read: {error.strerror or error}")
+    except RecordError as error:
+        return replace(blank, broken=str(error).removeprefix(f"{path} ").rstrip("."))
+
+
+def _headed(entry: Entry, line: bytes) -> Entry:
+    """What the first line tells."""
+    if not line.strip():
+        raise RecordError(f"{entry.path} is empty.")
+    try:
+        header = msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        raise RecordError(f"{entry.path} is no record of kvtui.") from None
+    if not isinstance(header, dict):
+        raise RecordError(f"{entry.path} is no record of kvtui.")
+    version_of(header, entry.path)
+    endpoint, workload = _table(header, "endpoint"), _table(header, "workload")
+    stages = workload.get("stages")
+    wanted: int | None = 0 if isinstance(stages, list) and stages else None
+    for stage in stages if isinstance(stages, list) else ():
+        requests = _table(stage).get("requests")
+        wanted = wanted + requests if wanted is not None and isinstance(requests, int) else None
+    base_url = _text(endpoint, "base_url") or None
+    return replace(
+        entry,
+        when=_text(header, "created_at") or entry.when,
+        id=_text(header, "id"),
+        kind="run" if header.get("kind") == "run" else "bench",
+        preset=_text(workload, "preset"),
+        endpoint="embedded engine" if endpoint.get("embedded") is True else host_of(base_url),
+        base_url=base_url,
+        model=_text(endpoint, "model") or None,
+        version=_text(header, "kvtui"),
+        wanted=wanted,
+    )
+
+
+def host_of(base_url: str | None) -> str:
+    """Host and port of a URL; all of it where it has none."""
+    try:
+        place = urlsplit(base_url or "").netloc
+    except ValueError:
+        place = ""
+    return place.rpartition("@")[2] or base_url or ""
+
+
+def _ended(entry: Entry, file: BinaryIO) -> Entry:
+    """What the last lines tell, or else all of them."""
+    begin = file.tell()
+    if entry.size - begin > _TAIL:
+        file.seek(entry.size - _TAIL)
+        file.readline(_MOST_LINE)  # the rest of a line that began before
+    found = _looked(entry, _lines(file), tail=True)
+    if found is None:
+        file.seek(begin)
+        found = _looked(entry, _lines(file), tail=False)
+    assert found is not None
+    return found
+
+
+def _lines(file: BinaryIO) -> Iterator[_Line]:
+    for line in file:
+        try:
+            yield _LINES.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue  # torn, or a later kvtui's
+
+
+def _looked(entry: Entry, lines: Iterator[_Line], *, tail: bool) -> Entry | None:
+    """The entry after these lines; None where they are the tail and tell too little."""
+    glance = Glance()
+    marks: _Line | None = None
+    ended: _Line | None = None
+    for line in lines:
+        if line.type == "request":
+            if not tail:
+                glance.take(line)
+        elif line.type == "meta":
+            marks = line
+        elif line.type == "segment":
+            ended = None
+        elif line.type == "end":
+            ended = line
+    summary = ended.summary if ended else None
+    if summary is None:
+        if tail:
+            return None
+        summary = glance.summary()
+    if tail and marks is None and entry.size > _TAIL:
+        marks = _marked_before(entry.path)
+    return replace(
+        entry,
+        finished=ended is not None,
+        requests=summary.requests,
+        failed=summary.failed,
+        ttft_ms=summary.ttft_ms,
+        tpot_ms=summary.tpot_ms,
+        decode_tps=summary.decode_tps,
+        tags=marks.tags if marks else (),
+        note=marks.note if marks else "",
+    )
+
+
+def summary_of(path: Path) -> Summary:
+    """Counts and medians over all requests of a record.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    glance = Glance()
+    with path.open("rb") as file:
+        for line in _lines(file):
+            if line.type == "request":
+                glance.take(line)
+    return glance.summary()
+
+
+def _marked_before(path: Path) -> _Line | None:
+    """Tags that were given while the run was under way, before its last 64 KiB."""
+    marks = None
+    with path.open("rb") as file:
+        for line in file:
+            if line.startswith(b'{"type":"meta"'):
+                try:
+                    marks = _LINES.decode(line)
+                except (msgspec.DecodeError, UnicodeDecodeError):
+                    continue
+    return marks
+
+
+class Glance:
+    """Counts and medians over requests, as their lines go by."""
+
+    def __init__(self) -> None:
+        self._failed: dict[tuple[int, int], bool] = {}
+        self._cold, self._warm = array("d"), array("d")
+        self._tpot, self._tps = array("d"), array("d")
+
+    def take(self, line: Any) -> None:
+        """One request: a line of the record, or a sample."""
+        if line.warmup or line.stopped:
+            return
+        failed = bool(line.failed)
+        self._failed[line.stage, line.index] = failed
+        if failed or line.partial:
+            return
+        if line.ttft_ms is not None:
+            (self._warm if line.cached_prompt_tokens else self._cold).append(line.ttft_ms)
+        if line.tpot_ms is not None:
+            self._tpot.append(line.tpot_ms)
+        if line.decode_tps is not None:
+            self._tps.append(line.decode_tps)
+
+    def summary(self) -> Summary:
+        """What came of them; TTFT over the cold ones where there are any."""
+        return Summary(
+            len(self._failed),
+            sum(self._failed.values()),
+            _median(self._cold or self._warm),
+            _median(self._tpot),
+            _median(self._tps),
+        )
+
+
+def _median(values: array[float]) -> float | None:
+    return round(median(values), 6) if values else None
+
+
+def ends_torn(path: Path) -> bool:
+    """Whether a file's last line has no end, as a kill in the middle of a write leaves it."""
+    with path.open("rb") as file:
+        if not file.seek(0, os.SEEK_END):
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) != b"\n"
+
+
+def _table(value: Any, name: str | None = None) -> Mapping[str, Any]:
+    found = value.get(name) if name is not None else value
+    return found if isinstance(found, dict) else {}
+
+
+def _text(table: Mapping[str, Any], name: str) -> str:
+    value = table.get(name)
+    return value if isinstance(value, str) else ""

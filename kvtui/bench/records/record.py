@@ -1,0 +1,206 @@
+"""The record of a run: JSON Lines, appended as it goes, schema ``kvtui.record/2``.
+
+Each line is an object with a ``type``:
+
+- ``run`` (the first): ``schema``, ``id``, ``kind`` (``bench``, or ``run``: a request with its
+  repeats), ``created_at`` (UTC), ``clock`` (which, its resolution, what it showed then), ``kvtui``,
+  ``machine``, ``endpoint`` (never a key), ``request`` (what all requests share), ``workload``
+  (``kvtui.bench.work.workload``), ``nonce``.
+- ``segment``: a stretch without a break begins, with both clocks; times of its requests count from
+  its stages' start.
+- ``learned``: how words become tokens at this endpoint, and whether ``ignore_eos`` is sent.
+- ``request``: one request (``kvtui.bench.figures.sample.Sample``; what it leaves out is the
+  default) and its ``tape``: every event with its stamp (``kvtui.bench.records.tape``). One that was
+  stopped or failed is ``partial``: its text and figures are what there was.
+- ``stage_end``, ``health``: of a stage, as it ends.
+- ``meta``: tags and a note; the last one counts.
+- ``end``: the run is through, with counts and medians; without it, it can be resumed.
+
+A line is written whole by one call, so a killed run loses what was in flight and no more.
+Unknown types and fields are passed over; older schemas are read as today's (``bench.schema``).
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kvtui.bench.figures.health import Health
+from kvtui.bench.figures.sample import Sample
+from kvtui.bench.records.schema import (
+    SCHEMA,
+    VERSION,
+    RecordError,
+    check_header,
+    migrated,
+    version_of,
+)
+from kvtui.bench.requests.targets import Target
+from kvtui.bench.work.prompts import Words
+from kvtui.bench.work.workload import Workload, WorkloadError, from_table
+from kvtui.places import data_folder, user_path
+
+__all__ = ["SCHEMA", "Record", "RecordError", "new_path", "read_header", "read_record", "runs_path"]
+
+
+def runs_path(environ: Mapping[str, str] = os.environ) -> Path:
+    """The folder of the records: where ``KVTUI_RUNS`` says, else in the platform's data folder."""
+    named = environ.get("KVTUI_RUNS")
+    if named:
+        return user_path(named)
+    return data_folder() / "runs"
+
+
+def new_path(preset: str, folder: Path | None = None) -> Path:
+    """A file name that no other run has."""
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    safe = "".join(c if c.isalnum() or c in "-_" else "-" for c in preset)[:40]
+    return (folder or runs_path()) / f"{stamp}-{safe}-{secrets.token_hex(2)}.jsonl"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A run as read from its file."""
+
+    path: Path
+    header: Mapping[str, Any]
+    workload: Workload
+    samples: tuple[Sample, ...]
+    health: Mapping[tuple[int, int], Health]
+    words: Words | None = None
+    ignore_eos: bool = False
+    targets: tuple[Target, ...] = ()
+    """The endpoints of a run that has several, with what became known of them."""
+    ended_early: Mapping[int, str] = field(default_factory=dict)
+    segments: int = 1
+    finished: bool = False
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    torn: int = 0
+    """Lines that could not be read: what was being written when the run was killed."""
+
+    @property
+    def done(self) -> tuple[Sample, ...]:
+        """What a resumed run need not send again: neither what failed nor what was stopped."""
+        return tuple(sample for sample in self.samples if sample.completed)
+
+
+def read_record(path: Path) -> Record:
+    """A record, whole or half done.
+
+    Raises:
+        RecordError: It cannot be read, or is none.
+    """
+    header: dict[str, Any] | None = None
+    samples: dict[tuple[int, int, bool], Sample] = {}
+    health: dict[tuple[int, int], Health] = {}
+    early: dict[int, str] = {}
+    more: dict[str, Any] = {"segments": 0}
+    torn = version = 0
+    try:
+        with path.open("rb") as file:
+            for line in file:
+                if not line.strip():
+                    continue
+                if header is None:
+                    header, version = read_header(line, path)
+                    continue
+                try:
+                    kind = _TYPE.decode(line).type
+                except (msgspec.DecodeError, UnicodeDecodeError):
+                    torn += 1
+                    continue
+                try:
+                    if kind == "request" and version == VERSION:
+                        sample = _SAMPLE.decode(line)  # a long tape is passed over, not taken apart
+                        samples[sample.stage, sample.index, sample.warmup] = sample
+                    else:
+                        table = migrated(msgspec.json.decode(line), version)
+                        _line(kind, table, samples, health, early, more)
+                except (msgspec.ValidationError, KeyError, TypeError) as error:
+                    raise RecordError(f"{path}: a line of type {kind!r}: {error}.") from None
+                except (msgspec.DecodeError, UnicodeDecodeError):
+                    torn += 1
+    except OSError as error:
+        raise RecordError(f"{path} cannot be read: {error.strerror or error}.") from None
+    if header is None:
+        raise RecordError(f"{path} is empty.")
+    try:
+        workload = from_table(header["workload"])
+    except (KeyError, WorkloadError) as error:
+        raise RecordError(f"{path}: {error}") from None
+    return Record(
+        path,
+        header,
+        workload,
+        tuple(samples.values()),
+        health,
+        ended_early=early,
+        torn=torn,
+        **more,
+    )
+
+
+class _Typed(msgspec.Struct):
+    type: str
+
+
+_TYPE = msgspec.json.Decoder(_Typed)
+_SAMPLE = msgspec.json.Decoder(Sample)
+
+
+def read_header(line: bytes, path: Path) -> tuple[dict[str, Any], int]:
+    """The first line in today's form, and the version of the schema that it was written in.
+
+    Raises:
+        RecordError: It is no record's.
+    """
+    try:
+        table = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        table = None
+    if not isinstance(table, dict):
+        raise RecordError(f"{path} is no record of kvtui.")
+    version = version_of(table, path)
+    header = migrated(table, version)
+    check_header(header, path)
+    return header, version
+
+
+def _line(
+    kind: str,
+    table: dict[str, Any],
+    samples: dict[tuple[int, int, bool], Sample],
+    health: dict[tuple[int, int], Health],
+    early: dict[int, str],
+    more: dict[str, Any],
+) -> None:
+    match kind:
+        case "request":
+            sample = msgspec.convert(table, Sample)
+            samples[sample.stage, sample.index, sample.warmup] = sample
+        case "health":
+            health[table["stage"], table["segment"]] = msgspec.convert(table, Health)
+        case "stage_end":
+            if table["why"]:
+                early[table["stage"]] = table["why"]
+        case "segment":
+            more["segments"] = max(more["segments"], table["segment"] + 1)
+        case "learned":
+            words = table["words"]
+            more["words"] = msgspec.convert(words, Words) if words else None
+            more["ignore_eos"] = bool(table["ignore_eos"])
+            more["targets"] = msgspec.convert(table.get("targets", ()), tuple[Target, ...])
+        case "meta":
+            more["tags"], more["note"] = tuple(table.get("tags", ())), table.get("note", "")
+        case "end":
+            more["finished"] = True
+        case _:
+            pass  # a later kvtui's

@@ -1,0 +1,1 @@
+"""One request through the session: endpoint, keys, connections, what was sent."""

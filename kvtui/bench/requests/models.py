@@ -1,0 +1,33 @@
+"""No model chosen: what a command says that cannot offer a choice."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from kvtui.bench.requests.prepared import Prepared
+from kvtui.failure import Evidence, Verdict
+from kvtui.text import redact
+
+_SHOWN = 12
+
+
+def model_missing(prepared: Prepared) -> tuple[Verdict, Evidence]:
+    """The failure of a command that cannot offer a choice of models."""
+    endpoint = prepared.endpoint
+    models = tuple(redact(name, endpoint.api_key) for name in prepared.models)
+    if models:
+        shown = ", ".join(models[:_SHOWN]) + (", …" if len(models) > _SHOWN else "")
+        message = f"The server offers {len(models)} models and none was chosen: {shown}."
+        fixes: tuple[str, ...] = (f"Name one with --model, e.g. --model {models[0]}.",)
+    else:
+        message = "The server lists no model, and none was named."
+        fixes = ("Name the model with --model.", "See whether the server has loaded one.")
+    evidence = Evidence(
+        phase="settings",
+        method="GET",
+        url=redact(f"{endpoint.base_url}/models", endpoint.api_key),
+        host=urlsplit(endpoint.base_url).hostname or "",
+        base_url=redact(endpoint.base_url, endpoint.api_key),
+        models_offered=models,
+    )
+    return Verdict("parameter", "model_not_found", message, fixes), evidence

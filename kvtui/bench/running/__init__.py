@@ -1,0 +1,1 @@
+"""Running a workload: the presets, the runner, its pace, its searches."""
