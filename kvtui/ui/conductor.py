@@ -235,7 +235,7 @@ class Conductor:
             self.session = None
         if self.history is not None:
             with suppress(Exception, CancelledError):  # what the end has cut off is kept as well
-                if self._run is not None:
+                if self._run is not None and not self.mark:
                     figures = self._run.result(0)
                     self.history.add(self._run, figures, self._index, self._repeats, self.prepared)
             self.history.close()
@@ -323,7 +323,7 @@ class Conductor:
             )
             return None
         self._results.append(figures)
-        if self.history is not None:
+        if self.history is not None and not self.mark:  # what is played again is no new run
             self.history.add(run, figures, self._index, self._repeats, self.prepared)
             if (trouble := self.history.error) and trouble not in self._said:
                 self._said.add(trouble)

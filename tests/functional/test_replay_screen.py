@@ -112,3 +112,27 @@ async def test_a_folder_that_cannot_be_written_is_said(
         await ended(pilot)
         said = [notice.message for notice in app._notifications]
         assert any("Runs are not recorded" in text and "cannot be written" in text for text in said)
+
+
+@pytest.mark.parametrize("keys", [["h"], ["x", "h"], ["h", "x", "h", "x", "h"]])
+async def test_a_run_played_from_the_list_is_in_sight_and_is_no_run_of_its_own(
+    keys: list[str],
+) -> None:
+    text, figures, _ = await run_once({"max_tokens": 40})
+    app = KvtuiApp({})
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = app.main
+        await until(
+            pilot, lambda: main.conductor is not None and main.conductor.endpoint.ready, seconds=60
+        )
+        for key in keys:
+            await pilot.press(key)
+            await pilot.pause()
+        assert len(app.screen_stack) <= 4  # the first, the main one, and each of the two once
+        await until(pilot, lambda: getattr(app.screen, "list", None) and app.screen.list.all)
+        await pilot.press("p")
+        await until(pilot, lambda: app.screen is main and bool(main.stream.text.history.text()))
+        again = await ended(pilot)
+        assert again[:2] == (text, figures)
+        assert "replay" in shown(main.header)
+    assert len(store.list_runs()) == 1

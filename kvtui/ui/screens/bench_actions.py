@@ -11,11 +11,13 @@ if TYPE_CHECKING:
 
     from textual.app import App
     from textual.message import Message
+    from textual.screen import Screen
     from textual.timer import Timer
 
     from kvtui.ui.conductor import Conductor
     from kvtui.ui.experiments.lab import Lab
     from kvtui.ui.memory import MemoryView
+    from kvtui.ui.screens.experiments import ExperimentsScreen
     from kvtui.ui.server import ServerWatch
     from kvtui.ui.state import ServerKV
     from kvtui.ui.widgets.bars import HeaderBar
@@ -46,12 +48,28 @@ class BenchActions:
 
     def action_experiments(self) -> None:
         """The Experiments screen."""
+        self._open_experiments()
+
+    def _open_experiments(self) -> ExperimentsScreen | None:
+        """It alone over this screen: the one that is open already, or a new one."""
         lab = self._lab()
         if lab is None:
-            return
+            return None
         from kvtui.ui.screens.experiments import ExperimentsScreen
 
-        self.app.push_screen(ExperimentsScreen(lab))
+        opened = [each for each in self.app.screen_stack if isinstance(each, ExperimentsScreen)]
+        self._uncover(opened[0] if opened else None)
+        if opened:
+            return opened[0]
+        screen = ExperimentsScreen(lab)
+        self.app.push_screen(screen)
+        return screen
+
+    def _uncover(self, screen: Screen[Any] | None = None) -> None:
+        """Close what lies over a screen; over this one where none is named."""
+        below: Any = self if screen is None else screen
+        while self.app.screen is not below:
+            self.app.pop_screen()
 
     def action_runs(self) -> None:
         """The Runs screen."""
@@ -61,20 +79,16 @@ class BenchActions:
 
     def resume_run(self, record: Any) -> None:
         """Go on with a half-done record on the Experiments screen."""
-        lab = self._lab()
-        if lab is None:
+        screen = self._open_experiments()
+        if screen is None or self.lab is None:
             return
-        from kvtui.ui.screens.experiments import ExperimentsScreen
-
-        screen = ExperimentsScreen(lab)
-        self.app.push_screen(screen)
-        if problem := lab.why_not():
+        if problem := self.lab.why_not():
             self.say(problem, "warning")
         else:
             screen.call_after_refresh(screen.resume, record)
 
     def replay_run(self, path: Path) -> str:
-        """Play a recorded run again here; returns why it cannot be, or nothing."""
+        """Play a recorded run again here, uncovered; returns why it cannot be, or nothing."""
         if self.conductor is None:
             return "One moment: kvtui is still starting."
         if self.conductor.running or (self.lab is not None and self.lab.running):
@@ -94,8 +108,9 @@ class BenchActions:
             self.server.stop()
         if self.memory is not None:
             self.memory.forget_endpoint()
+        self._uncover()
         replay_instead(app, replay)
-        self.say("A recorded run is played again: E chooses an endpoint.")
+        self.say("A recorded run is played again, nothing is sent: E goes back to an endpoint.")
         return ""
 
     async def take_endpoint(self, choice: str) -> None:

@@ -278,7 +278,6 @@ class RunsScreen(BenchScreen):
     def _resume(self, record: Any) -> None:
         main = getattr(self.app, "main", None)
         if main is not None:
-            self.dismiss(None)
             main.resume_run(record)
 
     def action_replay(self) -> None:
@@ -289,15 +288,12 @@ class RunsScreen(BenchScreen):
             return
         if problem := main.replay_run(entry.path):
             self.say(problem, "warning")
-        else:
-            self.dismiss(None)
 
     def action_experiments(self) -> None:
         """The Experiments screen in place of this one."""
         main = getattr(self.app, "main", None)
         if main is not None:
-            self.dismiss(None)
-            main.call_later(main.action_experiments)
+            main.action_experiments()
 
     # --- several ----------------------------------------------------------------------------------
 
