@@ -94,6 +94,11 @@ def count(number: int | None) -> str:
     return UNKNOWN if number is None else f"{number:,}"
 
 
+def many(number: int, noun: str) -> str:
+    """``1 request``, ``2,000 requests``: for nouns whose plural takes an s."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def milliseconds(value: float | None) -> str:
     """A duration given in ms, in three significant figures or so: ``4.63 ms``, ``1.94 s``."""
     if value is None:

@@ -14,6 +14,7 @@ from kvtui.bench.records import store
 from kvtui.bench.records.replay import Replay
 from kvtui.commands.replay import replay as command
 from kvtui.ui.app import KvtuiApp
+from kvtui.ui.screens.record import RecordScreen
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -38,7 +39,10 @@ async def ended(pilot: Any) -> tuple[str, str, str]:
         seconds=60,
     )
     await pilot.pause()
-    return main.stream.text.history.text(), shown(main.stream.figures), shown(main.memory_pane)
+    figures = [  # all but the running rate, which is looked at when a frame is drawn
+        line for line in shown(main.stream.figures).splitlines() if " now " not in line
+    ]
+    return main.stream.text.history.text(), "\n".join(figures), shown(main.memory_pane)
 
 
 async def test_what_ran_on_the_screen_is_recorded_and_comes_again() -> None:
@@ -136,3 +140,25 @@ async def test_a_run_played_from_the_list_is_in_sight_and_is_no_run_of_its_own(
         assert again[:2] == (text, figures)
         assert "replay" in shown(main.header)
     assert len(store.list_runs()) == 1
+
+
+async def test_a_single_run_is_opened_without_what_only_several_have() -> None:
+    await run_once({"max_tokens": 40})
+    app = KvtuiApp({})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.main.is_mounted and app.main.conductor is not None)
+        await pilot.press("h")
+        await until(pilot, lambda: getattr(app.screen, "list", None) and app.screen.list.all)
+        assert "1 requests" not in shown(app.screen.detail)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, RecordScreen))
+        await pilot.pause()
+        results = app.screen.results
+        assert "1 request," in shown(results.progress)
+        assert "second" not in shown(results.tabs)
+        assert "streams" not in shown(results.tabs)
+        await pilot.press("2")  # there is none: nothing is hidden for it
+        assert "level" in shown(results.levels.text)
+        await pilot.press("4")
+        assert "when the run is over" not in shown(results.findings.text)
+        assert "nothing to add" in shown(results.findings.text)

@@ -173,6 +173,12 @@ def test_units() -> None:
     ]
 
 
+def test_one_is_no_plural() -> None:
+    assert [text.many(n, "request") for n in (0, 1, 2, 2000)] == [
+        "0 requests", "1 request", "2 requests", "2,000 requests",
+    ]  # fmt: skip
+
+
 def test_did_you_mean() -> None:
     assert text.did_you_mean("base_ulr", ["base_url", "model"]) == " (did you mean base_url?)"
     assert text.did_you_mean("zzz", ["base_url", "model"]) == ""

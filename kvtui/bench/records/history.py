@@ -125,6 +125,7 @@ def _header(run: FinishedRun, request: Request) -> Mapping[str, Any]:
         requests=run.repeats,
         warmup=0,
         series=_NAME,
+        same_prompt=prompt == request.prompt,  # no words were put before it
         kv_cache=request.kv_cache,
     )
     workload = Workload(

@@ -30,6 +30,7 @@ from kvtui.measure.meter import Kept, Piece, Stamps
 from kvtui.measure.rate import Sample
 from kvtui.stream.events import Ended, Event
 from kvtui.stream.request import Request
+from kvtui.text import many
 
 _EMBEDDED = "kvtui://embedded"
 _LOOK_S = 0.05
@@ -186,7 +187,7 @@ class Replay:
         of = len(known)
         if request is not None:
             if not 1 <= request <= of:
-                have = f"{of} requests" if of != 1 else "1 request"
+                have = many(of, "request")
                 raise RecordError(f"{path} has {have}: there is no number {request}.")
             numbers = [request]
         elif record.header.get("kind") == "run":

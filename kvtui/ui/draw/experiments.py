@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kvtui.text import UNKNOWN, milliseconds, one_line, rate
+from kvtui.text import UNKNOWN, many, milliseconds, one_line, rate
 from kvtui.ui.draw.bars import gauge
 from kvtui.ui.experiments.form import Asked, sends
 from kvtui.ui.rows import Row, Span, between, clip, crop, left, right, row, width_of, wrap
@@ -127,7 +127,8 @@ def _level_row(live: LiveState, width: int) -> Row:
     progress = live.progress
     assert progress is not None
     wanted = progress.wanted
-    count = f"{progress.done} of {wanted} requests" if wanted else f"{progress.done} requests"
+    of = f"{progress.done} of " if wanted else ""
+    count = of + many(wanted or progress.done, "request")
     words = "getting ready" if live.preparing else one_line(progress.label, 60)
     label = row((words, "strong"))
     return _bar_row(label, progress.done, wanted or max(1, progress.done), count, width, "used")

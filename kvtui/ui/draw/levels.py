@@ -157,7 +157,8 @@ def table_note(levels: Sequence[Level]) -> str:
 def finding_rows(findings: Sequence[Finding], width: int) -> list[Row]:
     """Each sentence with its sign: ✓ it holds, ✗ it does not, – the figures do not decide it."""
     if not findings:
-        return [row(("what the figures say comes when the run is over", "muted"))]
+        text = "nothing to add: findings come of several levels, or of many requests"
+        return [row((line, "muted")) for line in wrap(text, max(10, width))]
     lines: list[Row] = []
     for finding in findings:
         glyph, role = _CAUTIONS.get(finding.code) or MARKS[finding.holds]

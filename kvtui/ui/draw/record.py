@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from kvtui.text import one_line
+from kvtui.text import many, one_line
 from kvtui.ui.rows import Row, between, clip, clip_middle, crop, row
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def record_rows(results: Results, width: int) -> list[Row]:
     failed = sum(s.failed for s in measured)
     done = ("● done", "good") if record.finished else ("■ stopped, r resumes it", "warn")
     requests = row(
-        (f"{len(measured):,} requests", "text"),
+        (many(len(measured), "request"), "text"),
         (f", ▲ {failed:,} failed" if failed else ", none failed", "bad" if failed else "muted"),
     )
     told = [when_of(str(header.get("created_at") or "")), f"kvtui {header.get('kvtui') or '—'}"]

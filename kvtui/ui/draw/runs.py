@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kvtui.text import milliseconds, one_line, rate
+from kvtui.text import many, milliseconds, one_line, rate
 from kvtui.ui.draw.record import when_of
 from kvtui.ui.rows import Row, Span, clip, clip_middle, crop, left, right, row, wrap
 
@@ -87,10 +87,11 @@ def detail_rows(entry: Entry | None, width: int) -> list[Row]:
     if entry.broken:
         lines = [row((line, "bad")) for line in wrap(one_line(entry.broken, 300), width)]
         return [*lines, _file_row(entry, width)]
+    wanted = many(entry.wanted, "request") if entry.wanted else "— requests"
     state = (
-        f"■ {entry.requests} of {entry.wanted or '—'} requests: r goes on with it"
+        f"■ {entry.requests} of {wanted}: r goes on with it"
         if entry.resumable
-        else f"● {entry.requests} requests"
+        else f"● {many(entry.requests, 'request')}"
     )
     failed = f", ▲ {entry.failed} failed" if entry.failed else ", none failed"
     figures = row(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kvtui.bench.running.presets import PRESETS, fitted
 from kvtui.bench.work.extent import Extent, extent_of
 from kvtui.bench.work.workload import Workload, WorkloadError
-from kvtui.text import count
+from kvtui.text import count, many
 from kvtui.ui.experiments.knobs import BY_NAME, Knob, default_of, knobs_of
 
 if TYPE_CHECKING:
@@ -119,12 +119,12 @@ def _queue(workload: Workload, seats: int) -> list[str]:
 
 def sends(extent: Extent) -> str:
     """What will be sent, in words."""
-    levels = "1 level" if extent.levels == 1 else f"{extent.levels:,} levels"
+    levels = many(extent.levels, "level")
     if not extent.bounded:
         return f"{levels}, {extent.seconds:g} s of requests, as many as are answered"
     most = "at most " if extent.at_most else ""
     return (
-        f"{most}{count(extent.requests)} requests in {levels} ({count(extent.warmup)} to warm up):"
+        f"{most}{many(extent.requests, 'request')} in {levels} ({count(extent.warmup)} to warm up):"
         f" about {count(extent.prompt_tokens)} prompt tokens,"
         f" at most {count(extent.output_tokens)} tokens of answers"
     )

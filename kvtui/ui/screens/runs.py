@@ -12,6 +12,7 @@ from textual.widgets import Input
 
 from kvtui.bench.records import store
 from kvtui.bench.records.schema import RecordError
+from kvtui.text import many
 from kvtui.ui.commands import bindings
 from kvtui.ui.draw.record import when_of
 from kvtui.ui.draw.runs import detail_rows
@@ -248,8 +249,8 @@ class RunsScreen(BenchScreen):
         from kvtui.ui.screens.confirm import ConfirmScreen
 
         text = (
-            f"{entry.preset or entry.path.name} of {when_of(entry.when)}, {entry.requests} requests"
-            f"\n{entry.path}\n\nThe file is deleted for good."
+            f"{entry.preset or entry.path.name} of {when_of(entry.when)},"
+            f" {many(entry.requests, 'request')}\n{entry.path}\n\nThe file is deleted for good."
         )
 
         def answered(yes: bool | None) -> None:

@@ -31,19 +31,22 @@ class PaneTabs(LinesWidget):
     """The panes' names where one of them fits at a time."""
 
     shown = 3
-    over = False
+    second: str = PANES[1]
+    """The second pane's name; empty where there is none."""
 
-    def show(self, number: int, *, over: bool) -> None:
+    def show(self, number: int, second: str) -> None:
         """Another pane is shown."""
-        self.shown, self.over = number, over
+        self.shown, self.second = number, second
         self.redraw()
 
     def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
         """The line."""
         parts = []
         for number, name in enumerate(PANES, 1):
-            if number == 2 and self.over:
-                name = "plot 2"
+            if number == 2:
+                name = self.second
+            if not name:
+                continue
             role = "badge-accent" if number == self.shown else "muted"
             parts.append(row((f" {number} {name} ", role, f"screen.zoom({number})")))  # type: ignore[arg-type]
         return [tuple(span for part in parts for span in (*part, *row(" ")))]
@@ -107,6 +110,8 @@ class ResultsView(Vertical):
 
     def zoom(self, number: int) -> None:
         """One pane alone, or all of them; where only one fits, that one."""
+        if number == 2 and self._over and len(self._plots) < 2:
+            return
         self.zoomed = 0 if number == self.zoomed and not self.single else number
         self._show_zoom()
 
@@ -134,10 +139,15 @@ class ResultsView(Vertical):
             self.set_class(over, "-over")
             if not over:
                 self._at = 0
+            elif self.zoomed == 2:  # the streams are gone
+                self.zoomed = 0
             self._show_zoom()
 
     def _take(self, plots: Sequence[Plot], *, final: bool) -> None:
+        alone = len(self._plots) < 2
         self._plots = tuple(plots)
+        if alone != (len(plots) < 2):
+            self._show_zoom()
         self._draw_plots(final=final)
 
     def _draw_plots(self, *, final: bool) -> None:
@@ -156,7 +166,8 @@ class ResultsView(Vertical):
         for number in range(1, 5):
             self.set_class(self.zoomed == number, f"-zoom-{number}")
         self.set_class(not self.zoomed, "-zoom-0")
-        self.tabs.show(self.zoomed or 3, over=self._over)
+        second = PANES[1] if not self._over else ("second plot" if len(self._plots) > 1 else "")
+        self.tabs.show(self.zoomed or 3, second)
 
 
 def _level_rows(levels: Sequence[Level], width: int) -> list[Row]:

@@ -10,6 +10,7 @@ from kvtui.bench.records import store
 from kvtui.bench.records.history import RunHistory, prune
 from kvtui.bench.records.playback import recordings
 from kvtui.bench.records.record import read_record
+from kvtui.stream.request import repeat_prefix, with_prefix
 from tests.unit.bench.recorded import KEY, Done, asked
 
 
@@ -83,4 +84,16 @@ def test_the_prompt_is_told_without_the_repeats_prefix(tmp_path: Path) -> None:
     history.add(run, run.figures, 1, 1)
     history.close()
     (entry,) = store.list_runs(tmp_path)
-    assert read_record(entry.path).workload.stages[0].texts == (own,)
+    (stage,) = read_record(entry.path).workload.stages
+    assert stage.texts == (own,)
+    assert stage.same_prompt
+
+
+def test_a_prefix_of_repeats_is_told_where_there_was_one(tmp_path: Path) -> None:
+    history = RunHistory(tmp_path)
+    run = Done(with_prefix(asked("Why?"), repeat_prefix(0)))
+    history.add(run, run.figures, 1, 3)
+    history.close()
+    (entry,) = store.list_runs(tmp_path)
+    (stage,) = read_record(entry.path).workload.stages
+    assert (stage.texts, stage.same_prompt) == (("Why?",), False)
