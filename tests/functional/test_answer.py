@@ -15,6 +15,7 @@ from textual.selection import Selection
 from kvtui.ui.screens.body import BodyScreen
 from kvtui.ui.screens.save import SaveScreen, target
 from kvtui.ui.widgets.answer_view import renderable
+from kvtui.ui.widgets.stream_pane import LEAST_TEXT
 
 
 def script(text: str, *, each: float = 0.01) -> Script:
@@ -282,6 +283,25 @@ async def test_where_rows_are_few_the_chart_stands_in_the_texts_place() -> None:
         await until(pilot, lambda: main.stream.chart is None)
         assert main.stream.text.display
         assert main.focused is main.stream.text
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 30), (120, 40), (200, 50)])
+async def test_rows_are_shared_out_again_whatever_comes_beside_a_chart(
+    size: tuple[int, int],
+) -> None:
+    app = make_app()
+    async with app.run_test(size=size) as pilot:
+        main = await streamed(pilot, 1.0)
+        pane = main.stream
+        await pilot.press("t")
+        await until(pilot, lambda: pane.chart is not None and pane.chart.shown is not None)
+        for keys in (["P"], ["slash"], ["escape"], ["i"], ["e"], ["escape"], ["P"], ["i"]):
+            await pilot.press(*keys)
+            await pilot.pause()
+            shown = pane.displayed_children
+            assert sum(each.outer_size.height for each in shown) == pane.size.height, keys
+            assert pane.chart.size.height >= 3, keys
+            assert not pane.text.display or pane.text.size.height >= LEAST_TEXT, keys
 
 
 # --- formulas -------------------------------------------------------------------------------------

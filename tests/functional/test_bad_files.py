@@ -65,6 +65,13 @@ async def test_a_folder_in_the_place_of_the_state_is_said_and_left_alone(tmp_pat
     assert list((tmp_path / "state.toml").iterdir()) == []
 
 
+def test_half_a_surrogate_pair_keeps_nothing_from_being_remembered() -> None:
+    save_state({"prompts": ["a\ud800b", "c\x00\x7f\u202e"], "theme": "x"})
+    kept = load_state()
+    assert kept["prompts"] == ["a?b", "c\x00\x7f\u202e"]
+    assert kept["theme"] == "x"
+
+
 async def test_values_of_other_types_count_as_not_there(tmp_path: Path) -> None:
     spoil(tmp_path / "state.toml", "types")
     app = make_app()

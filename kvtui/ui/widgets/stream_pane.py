@@ -67,12 +67,13 @@ class StreamPane(Vertical):
     def on_mount(self) -> None:
         """Title and empty state are there from the first frame."""
         self._title()
+        # Whatever is mounted, grows or is hidden here leaves the chart another room.
+        self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self._share_room())
 
     def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002
         """The title's fill and the empty state follow the width."""
         self._title()
         self.text.set_placeholder(self._placeholder())
-        self._share_room()
 
     def set_endpoint(self, endpoint: EndpointView) -> None:
         """Show which model answers."""
@@ -188,7 +189,9 @@ class StreamPane(Vertical):
     def _share_room(self) -> None:
         """The text gives way to the chart where both would be too low to be read."""
         chart = self.chart
-        room = self.size.height - self.figures.size.height - self.prompt.size.height
+        places = (chart, self.text, self.answer)
+        taken = sum(w.outer_size.height for w in self.displayed_children if w not in places)
+        room = self.size.height - taken
         low = chart is not None and room < CHART_ROWS + LEAST_TEXT
         if chart is not None:
             chart.styles.height = "1fr" if low else CHART_ROWS
