@@ -43,7 +43,7 @@ def _take_language(flag: str | None) -> None:
 
 def _take_stdin(options: dict[str, Any]) -> None:
     """A piped stdin gives the prompt, unless a flag does; then the terminal takes its place."""
-    if sys.stdin is None or sys.stdin.isatty():
+    if sys.stdin is not None and sys.stdin.isatty():
         return
     if not any(options.get(name) for name in ("prompt", "prompt_file", "messages_file")):
         from kvtui.commands.piped import piped_prompt
@@ -66,9 +66,11 @@ def _stdin_from_terminal() -> None:
         raise ScreenRefused(
             "There is no terminal for the screen's keys; `kvtui run` works without one."
         ) from None
-    os.dup2(terminal, 0)
-    os.close(terminal)
-    sys.stdin = os.fdopen(0)
+    if terminal:  # where stdin was closed, the device has its number already
+        os.dup2(terminal, 0)
+        os.close(terminal)
+    # What reads keys asks the original, which is None where the number was closed at the start.
+    sys.stdin = sys.__stdin__ = os.fdopen(0)  # type: ignore[misc]
 
 
 def _require_terminal() -> None:

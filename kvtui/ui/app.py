@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from textual.events import DescendantFocus
     from textual.filter import LineFilter
 
     from kvtui.ui.conductor import Conductor
@@ -127,6 +128,11 @@ class KvtuiApp(App[int]):
         from kvtui.ui.opening import open_all  # imports everything that the first frame does not
 
         open_all(self)
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """No cursor blinks in any field: nothing wakes up, or is sent, while nobody types."""
+        if hasattr(event.widget, "cursor_blink"):
+            event.widget.cursor_blink = False
 
     def action_command_palette(self) -> None:
         """Ctrl+P: the screen's commands, found by typing."""

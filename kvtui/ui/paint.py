@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from textual._compositor import Compositor, CompositorUpdate
 from textual.geometry import Region
+from textual.screen import Screen, ScreenResultType
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,3 +75,22 @@ def _around(part: Region, whole: Region) -> tuple[Region, ...]:
         Region(whole.x, part.y, part.x - whole.x, part.height),
         Region(part.right, part.y, whole.right - part.right, part.height),
     )
+
+
+class PaintedWhereSeen(Screen[ScreenResultType]):
+    """A screen that costs no more than what is seen of it while another lies over it.
+
+    Textual paints the screen below anew with each message to it, whole, and the one above with it,
+    even where that one hides all of it.
+    """
+
+    @property
+    def is_current(self) -> bool:
+        """Something of it is seen: it is on top, or what is on top lets it shine through."""
+        current = super().is_current
+        return current and (self.app.screen is self or self.app.screen.styles.background.a < 1)
+
+    def _compositor_refresh(self) -> None:
+        super()._compositor_refresh()
+        if self.app.screen is not self:
+            self._repaint_required = False  # what changed has been handed on

@@ -244,3 +244,19 @@ def test_a_piped_prompt_and_a_paste_without_brackets_leave_the_keyboard_alive(
         pane.wait(lambda text: "status 0" in text, seconds=30)
     finally:
         pane.close()
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "</dev/null"])
+def test_without_stdin_or_stdout_the_screen_works_on_the_terminal(
+    tmp_path: Path, closed: str
+) -> None:
+    command = f"{sys.executable} -m kvtui --max-tokens 20 {closed}"
+    pane = Terminal(tmp_path, 80, 24, f"sh -c '{command}'")
+    try:
+        pane.wait(lambda text: "○ ready" in text)
+        pane.press("Enter")
+        pane.wait(lambda text: "max_tokens" in text)
+        pane.press("q")
+        pane.wait(lambda text: "status 0" in text, seconds=30)
+    finally:
+        pane.close()

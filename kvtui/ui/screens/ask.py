@@ -39,7 +39,6 @@ class AskScreen(ModalScreen[str | None]):
         self._hint = sanitise(hint)
         self._take = take
         self.field = Input(text, compact=True, select_on_focus=False)
-        self.field.cursor_blink = False
         self.told = Static(self._hint, markup=False)
 
     def compose(self) -> ComposeResult:

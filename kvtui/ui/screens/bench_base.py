@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.screen import Screen
-
 from kvtui.text import one_line
 from kvtui.ui.commands import shown_key
 from kvtui.ui.experiments.keys import LEGEND, Mode, Offer, commands_in
+from kvtui.ui.paint import PaintedWhereSeen
 from kvtui.ui.sizes import HEIGHTS, WIDTHS
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from kvtui.bench.evaluation.results import Results
 
 
-class BenchScreen(Screen[None]):
+class BenchScreen(PaintedWhereSeen[None]):
     """Subclasses name their ``TABLE`` and bind it."""
 
     CSS_PATH = "../experiments.tcss"

@@ -6,8 +6,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from textual.screen import Screen
-
 from kvtui.ui.commands import bindings
 from kvtui.ui.messages import (
     ConductorReady,
@@ -18,7 +16,7 @@ from kvtui.ui.messages import (
     ServerSaid,
     SessionReady,
 )
-from kvtui.ui.paint import CellsCompositor
+from kvtui.ui.paint import CellsCompositor, PaintedWhereSeen
 from kvtui.ui.screens.actions import MainActions
 from kvtui.ui.screens.adviser_actions import AdviserActions
 from kvtui.ui.screens.bench_actions import BenchActions
@@ -69,7 +67,7 @@ class MainScreen(
     PresenterActions,
     PromptActions,
     SettingsActions,
-    Screen[None],
+    PaintedWhereSeen[None],
 ):
     """Arranges the panes and feeds them from the conductor, frame by frame."""
 

@@ -68,7 +68,6 @@ class RunsScreen(BenchScreen):
         super().__init__()
         self.head = BenchBar("runs")
         self.filter = Input(placeholder="words to look for", id="runs-filter", compact=True)
-        self.filter.cursor_blink = False
         self.list = RunsList()
         self.detail = RowsText(lambda _: ())
 

@@ -58,8 +58,6 @@ class KnobFields(ItemGrid):
             knob.name: Input(id=f"knob-{knob.name}", compact=True, select_on_focus=False)
             for knob in KNOBS
         }
-        for each in self.inputs.values():
-            each.cursor_blink = False  # nothing wakes up while nobody types
         self._cells = {
             name: Horizontal(self._labels[name], self.inputs[name], classes="knob")
             for name in self.inputs

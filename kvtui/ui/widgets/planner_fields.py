@@ -102,8 +102,6 @@ class PlannerFields(Vertical):
             )
             for name, field in FIELDS.items()
         }
-        for each in self.inputs.values():
-            each.cursor_blink = False  # nothing wakes up while nobody types
         self.note = FieldNote()
 
     def compose(self) -> ComposeResult:
