@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kvtui.commands.errors import BadInput
+from kvtui.commands.interrupts import Interrupts, interrupts_noted
 from kvtui.commands.options import Number, endpoint_options
 from kvtui.commands.output import print_json
 from kvtui.commands.speech import lang_option, speak
@@ -56,23 +56,32 @@ def doctor(as_json: bool, **flags: Any) -> None:
 
     Each step is ✓, ✗ or – (does not apply, or could not be told), with its time; a failure comes
     with one sentence and the fixes to try. One short request is streamed at the end. Exit status:
-    0 nothing failed, 1 something did, 2 wrong flags or files.
+    0 nothing failed, 1 something did, 2 wrong flags or files, 130 interrupted, 143 terminated.
     """
+    with interrupts_noted() as stop:
+        status = _doctor(stop, as_json, flags)
+    sys.exit(status)
+
+
+def _doctor(stop: Interrupts, as_json: bool, flags: dict[str, Any]) -> int:
+    steps: list[Step] = []
     try:
         if not as_json:  # what machines read is English
             speak(flags.get("lang"), load_settings().defaults.lang)
         endpoint, notes = _endpoint(flags)
         with ExitStack() as stack:
-            if endpoint.embedded:
-                endpoint = _started(stack, flags)
-            steps = asyncio.run(_examined(_case(endpoint, notes, flags), as_json=as_json))
+            started = _started(stack, stop, flags) if endpoint.embedded else endpoint
+            if started is not None:
+                endpoint = started
+                stop.run(_examine(_case(endpoint, notes, flags), steps, as_json=as_json))
     except ConfigError as error:
         raise BadInput(str(error)) from None
-    except KeyboardInterrupt:
-        sys.exit(130)
+    interrupted = stop.came
     if as_json:
-        print_json(document(endpoint, steps))
-    sys.exit(1 if any(step.state == "failed" for step in steps) else 0)
+        print_json(document(endpoint, steps, interrupted=interrupted))
+    if interrupted:
+        return stop.status
+    return 1 if any(step.state == "failed" for step in steps) else 0
 
 
 def _endpoint(flags: dict[str, Any]) -> tuple[Endpoint, tuple[str, ...]]:
@@ -111,12 +120,14 @@ def _with_headers(endpoint: Endpoint, headers: dict[str, str]) -> Endpoint:
     return replace(endpoint, headers=merged) if headers else endpoint
 
 
-def _started(stack: ExitStack, flags: dict[str, Any]) -> Endpoint:
-    """The embedded engine, started for the length of the check-up."""
+def _started(stack: ExitStack, stop: Interrupts, flags: dict[str, Any]) -> Endpoint | None:
+    """The embedded engine, started for the length of the check-up; None where a signal came."""
     from kvtui.bench.requests.session import Session
 
     session = stack.enter_context(Session(flags))
-    prepared = session.prepare().result()
+    prepared = stop.result_of(session.prepare())
+    if prepared is None:
+        return None
     if prepared.verdict is not None:
         click.echo(f"kvtui: {prepared.verdict.message}", err=True)
         sys.exit(1)
@@ -136,17 +147,15 @@ def _case(endpoint: Endpoint, notes: tuple[str, ...], flags: dict[str, Any]) -> 
     )
 
 
-async def _examined(case: Case, *, as_json: bool) -> list[Step]:
-    """All steps, printed as they come unless one JSON object is wanted at the end."""
+async def _examine(case: Case, steps: list[Step], *, as_json: bool) -> None:
+    """Fill ``steps``; each is printed as it comes unless one JSON object is wanted at the end."""
     from kvtui.doctor.checkup import examine
 
-    steps = []
     async for step in examine(case):
         steps.append(step)
         if not as_json:
             first = step.state == "failed" and sum(s.state == "failed" for s in steps) == 1
             _print(step, advise=first)
-    return steps
 
 
 # --- text -----------------------------------------------------------------------------------------
@@ -173,9 +182,13 @@ def _print(step: Step, *, advise: bool) -> None:
 # --- JSON -----------------------------------------------------------------------------------------
 
 
-def document(endpoint: Endpoint, steps: list[Step]) -> dict[str, Any]:
-    """The object of ``--json``; the first failure stands at the top as well as in its step."""
+def document(endpoint: Endpoint, steps: list[Step], *, interrupted: bool) -> dict[str, Any]:
+    """The object of ``--json``; the first failure stands at the top as well as in its step.
+
+    The steps that an interrupted check-up did not come to are in it as unknown.
+    """
     from kvtui.bench.requests.document import failure_object
+    from kvtui.doctor.steps import not_reached
 
     def failure(step: Step) -> dict[str, Any] | None:
         if step.verdict is None or step.evidence is None:
@@ -191,7 +204,8 @@ def document(endpoint: Endpoint, steps: list[Step]) -> dict[str, Any]:
             "model": endpoint.model,
             "key_from": endpoint.key_from,
         },
-        "ok": not failures,
+        "ok": not failures and not interrupted,
+        "interrupted": interrupted,
         "steps": [
             {
                 "name": step.name,
@@ -201,7 +215,7 @@ def document(endpoint: Endpoint, steps: list[Step]) -> dict[str, Any]:
                 "notes": list(step.notes),
                 "failure": failure(step),
             }
-            for step in steps
+            for step in (*steps, *not_reached(steps))
         ],
         "failure": failures[0] if failures else None,
     }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -50,6 +51,27 @@ class Interrupts:
             if wait([future], timeout=_LOOK_S).done:
                 return future.result()
         return None
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """What ``work`` gives, run in an event loop; None where a signal came and cancelled it."""
+
+        async def cancellable() -> T:
+            loop, task = asyncio.get_running_loop(), asyncio.current_task()
+            assert task is not None
+
+            def end() -> None:
+                with suppress(RuntimeError):  # the loop is closed: the work is done
+                    loop.call_soon_threadsafe(task.cancel)
+
+            self.then(end)
+            return await work
+
+        try:
+            return asyncio.run(cancellable())
+        except asyncio.CancelledError:
+            if not self.came:
+                raise
+            return None
 
     def take(self, number: int, _frame: object) -> None:
         """A signal: the first is noted, one that comes much later is the usual end.

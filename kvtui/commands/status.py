@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from kvtui.commands.errors import BadInput
+from kvtui.commands.interrupts import interrupts_noted
 from kvtui.commands.options import Number, endpoint_options
 from kvtui.commands.output import print_json
 from kvtui.config import ConfigError, Endpoint, load_settings, resolve_endpoint
@@ -62,6 +63,8 @@ def status(
 
     A look at the server's metrics page and its list of models; nothing is generated. Each figure
     has its source beside it. Tokens per second and the recent hit share need two looks: --watch.
+    Exit status: 0 done, 1 the server did not answer, 2 wrong flags or files, 130 interrupted,
+    143 terminated.
     """
     try:
         endpoint = resolve_endpoint(
@@ -73,23 +76,57 @@ def status(
         )
     except ConfigError as error:
         raise BadInput(str(error)) from None
-    try:
-        code = asyncio.run(_looks(endpoint, dict(headers), as_json=as_json, watch=watch))
-    except KeyboardInterrupt:
-        sys.exit(130)
-    sys.exit(code)
+    with interrupts_noted() as stop:
+        shown = _Shown(endpoint, as_json=as_json, watched=watch is not None)
+        code = stop.run(_looks(shown, dict(headers), watch=watch))
+        if code is None and not shown.looks:
+            shown.unfinished()
+    sys.exit(stop.status if code is None else code)
 
 
-async def _looks(
-    endpoint: Endpoint, headers: dict[str, str], *, as_json: bool, watch: float | None
-) -> int:
+class _Shown:
+    """Where looks are printed."""
+
+    def __init__(self, endpoint: Endpoint, *, as_json: bool, watched: bool) -> None:
+        self.endpoint = endpoint
+        self._as_json = as_json
+        self._watched = watched
+        self.looks = 0
+
+    def unfinished(self) -> None:
+        """What there is when the first look was interrupted: which endpoint, and that."""
+        from kvtui.telemetry.gpu import Cards
+        from kvtui.telemetry.status import ServerStatus
+
+        said = "Interrupted before it was known."
+        server = None if self.endpoint.embedded else ServerStatus(answered=False, notes=(said,))
+        self.show(server, Cards(reason=said))
+
+    def show(self, server: ServerStatus | None, cards: Cards) -> None:
+        """Print one look."""
+        self.looks += 1
+        if self._as_json:
+            print_json(_object(self.endpoint, server, cards), indent=None)
+        else:
+            if self._watched:
+                click.echo(f"-- {datetime.now().astimezone():%H:%M:%S}")
+            for line in (*_server_lines(self.endpoint, server), "", *_card_lines(cards)):
+                click.echo(line)
+            if self._watched:
+                click.echo()
+        if server is not None and not server.answered:
+            click.echo(f"kvtui: {' '.join(server.notes)}", err=True)
+
+
+async def _looks(shown: _Shown, headers: dict[str, str], *, watch: float | None) -> int:
     """Look once, or again and again; the exit status of the last look."""
     from kvtui.telemetry.gpu import read_cards
     from kvtui.telemetry.look import Look
     from kvtui.telemetry.status import ServerStatus
 
+    endpoint = shown.endpoint
     if endpoint.embedded:
-        return await _repeat(endpoint, None, as_json=as_json, watch=watch)
+        return await _repeat(shown, None, watch=watch)
     try:
         look = Look(
             endpoint.base_url,
@@ -99,15 +136,12 @@ async def _looks(
         )
     except ValueError as error:
         unusable = ServerStatus(answered=False, notes=(str(error),))
-        cards = await asyncio.to_thread(read_cards)
-        _show(endpoint, unusable, cards, as_json=as_json, watched=False)
+        shown.show(unusable, await asyncio.to_thread(read_cards))
         return 1
-    return await _repeat(endpoint, look, as_json=as_json, watch=watch)
+    return await _repeat(shown, look, watch=watch)
 
 
-async def _repeat(
-    endpoint: Endpoint, look: Look | None, *, as_json: bool, watch: float | None
-) -> int:
+async def _repeat(shown: _Shown, look: Look | None, *, watch: float | None) -> int:
     from kvtui.telemetry.gpu import read_cards
     from kvtui.telemetry.status import with_rates
 
@@ -121,8 +155,7 @@ async def _repeat(
                 seen = await look.once(session)
                 server = with_rates(seen, earlier)
                 earlier = seen if seen.answered else None
-            cards = await cards_task
-            _show(endpoint, server, cards, as_json=as_json, watched=watch is not None)
+            shown.show(server, await cards_task)
             if watch is None:
                 return 0 if server is None or server.answered else 1
             await asyncio.sleep(watch)
@@ -130,22 +163,6 @@ async def _repeat(
         if session is not None:
             with suppress(OSError):
                 await session.close()
-
-
-def _show(
-    endpoint: Endpoint, server: ServerStatus | None, cards: Cards, *, as_json: bool, watched: bool
-) -> None:
-    if as_json:
-        print_json(_object(endpoint, server, cards), indent=None)
-    else:
-        if watched:
-            click.echo(f"-- {datetime.now().astimezone():%H:%M:%S}")
-        for line in (*_server_lines(endpoint, server), "", *_card_lines(cards)):
-            click.echo(line)
-        if watched:
-            click.echo()
-    if server is not None and not server.answered:
-        click.echo(f"kvtui: {' '.join(server.notes)}", err=True)
 
 
 # --- text -----------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from kvtui.doctor import network
 from kvtui.doctor.case import Case
 from kvtui.doctor.failed import evidence_of, failed_step
-from kvtui.doctor.steps import TITLES, Step
+from kvtui.doctor.steps import Step, not_reached
 from kvtui.failure.evidence import Phase
 from kvtui.failure.urlform import url_problem
 from kvtui.stream.gather import Redactor, cannot_be_sent, key_facts
@@ -34,14 +34,13 @@ async def examine(case: Case) -> AsyncIterator[Step]:
     After a step that failed the ones that depend on it are not run; they are given as unknown, so
     that the list is always whole. A wrong base path is no end where another one answers.
     """
-    done: set[str] = set()
+    done: list[Step] = []
     begun = Checkup(case)
     async for step in begun.steps():
-        done.add(step.name)
+        done.append(step)
         yield step
-    for name in TITLES:
-        if name not in done:
-            yield Step(name, "unknown", "not reached")
+    for step in not_reached(done):
+        yield step
 
 
 class Checkup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -53,3 +54,11 @@ class Step:
     def glyph(self) -> str:
         """✓, ✗ or –."""
         return GLYPHS[self.state]
+
+
+def not_reached(done: Sequence[Step]) -> Iterator[Step]:
+    """The steps that a check-up did not come to, as unknown."""
+    names = {step.name for step in done}
+    for name in TITLES:
+        if name not in names:
+            yield Step(name, "unknown", "not reached")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.processes import environment
 from tests.wire.timing import TimingServer, timing_server
 
 KEY = "sk-test-Zx81Qa77Lm20Vb94"
@@ -25,17 +25,6 @@ KEY = "sk-test-Zx81Qa77Lm20Vb94"
 def server() -> Iterator[TimingServer]:
     with timing_server("--ttft", "40", "--itl", "4", "-n", "40") as server:
         yield server
-
-
-def environment(tmp_path: Path, **more: str) -> dict[str, str]:
-    names = ("PATH", "SYSTEMROOT", "HOME", "LANG", "VIRTUAL_ENV", "PYTHONPATH")
-    kept = {name: os.environ[name] for name in names if name in os.environ}
-    places = {
-        "KVTUI_CONFIG": str(tmp_path / "c.toml"),
-        "KVTUI_STATE": str(tmp_path / "s.toml"),
-        "KVTUI_RUNS": str(tmp_path / "runs"),
-    }
-    return {**kept, **places, "PYTHONUTF8": "1", **more}
 
 
 def command(server: TimingServer | None, *flags: str, model: str = "plain") -> list[str]:

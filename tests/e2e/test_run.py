@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import ssl
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 
 from kvtui.bench.records.replay import Replay
+from tests.processes import environment
 from tests.signals import hear_interrupts
 from tests.wire.scripted import Asked, error, models, scripted, sse
 from tests.wire.timing import TimingServer, timing_server
@@ -36,13 +36,6 @@ FIELDS = {
 def server() -> Iterator[TimingServer]:
     with timing_server("--ttft", "60", "--itl", "5", "-n", "40") as server:
         yield server
-
-
-def environment(tmp_path: Path, **more: str) -> dict[str, str]:
-    names = ("PATH", "SYSTEMROOT", "HOME", "LANG", "VIRTUAL_ENV", "PYTHONPATH")
-    kept = {name: os.environ[name] for name in names if name in os.environ}
-    config = {"KVTUI_CONFIG": str(tmp_path / "c.toml"), "KVTUI_STATE": str(tmp_path / "s.toml")}
-    return {**kept, **config, "PYTHONUTF8": "1", **more}
 
 
 def kvtui(

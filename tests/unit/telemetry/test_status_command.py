@@ -48,7 +48,8 @@ async def in_process(capsys: pytest.CaptureFixture[str], *args: str, **env: str)
     endpoint = resolve_endpoint(
         Settings(Path("none")), base_url=base_url, api_key_env="KEY" if env else None, environ=env
     )
-    code = await command._looks(endpoint, {}, as_json="--json" in rest, watch=None)
+    shown = command._Shown(endpoint, as_json="--json" in rest, watched=False)
+    code = await command._looks(shown, {}, watch=None)
     captured = capsys.readouterr()
     return code, captured.out + captured.err
 
