@@ -218,7 +218,7 @@ class Bench:
             self.begun.append(begun)
             return begun
 
-        monkeypatch.setattr("kvtui.bench.begin.begin", begin)
+        monkeypatch.setattr("kvtui.bench.records.begin.begin", begin)
         return self
 
     def close(self) -> None:

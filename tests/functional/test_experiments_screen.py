@@ -88,6 +88,30 @@ async def test_every_preset_has_a_line_and_says_what_it_sends(
         assert not bench.begun
 
 
+@sizes
+async def test_a_default_that_its_field_cannot_hold_says_that_it_goes_on(
+    size: tuple[int, int], bench: Bench
+) -> None:
+    app = make_app(prepared=EMBEDDED)
+    async with app.run_test(size=size) as pilot:
+        screen = await opened(pilot)
+        cut = 0
+        for _ in PRESETS:
+            lines = [strip.text for strip in screen._compositor.render_strips()]
+            for name, field in screen.knobs.inputs.items():
+                if not screen.knobs._cells[name].display or not field.region:
+                    continue
+                told = lines[field.region.y][field.region.x : field.region.right].strip()
+                default = screen.asked.fields.defaults.get(name, "")
+                assert told == default or (
+                    told.endswith("…") and default.startswith(told.rstrip("…"))
+                ), name
+                cut += told != default
+            await pilot.press("down")
+            await pilot.pause()
+        assert cut or size[0] == 200
+
+
 async def test_a_new_preset_needs_nothing_here(
     monkeypatch: pytest.MonkeyPatch, bench: Bench
 ) -> None:
@@ -308,7 +332,7 @@ async def test_pause_stop_and_resume(bench: Bench) -> None:
         await until(pilot, lambda: screen.mode == "results")
         assert runner.stopped
         assert "■ stopped" in shown(screen.results.progress)
-        assert "1 requests" in shown(screen.results.progress)
+        assert "1 request," in shown(screen.results.progress)
         await pilot.press("r")
         await until(pilot, lambda: len(bench.begun) == 2)
         assert screen.mode == "live"

@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.widgets import Input
 
 from kvtui.ui.experiments.knobs import KNOBS, Knob
-from kvtui.ui.rows import Row, left, row
+from kvtui.ui.rows import Row, clip, left, row
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:
@@ -45,6 +45,25 @@ class KnobLabel(LinesWidget):
         return [row((left(("▲" if self.wrong else "") + self._knob.label, width), role))]
 
 
+class KnobInput(Input):
+    """A field that says with … where the default it shows goes on."""
+
+    default = ""
+
+    def show_default(self, text: str) -> None:
+        """What an empty field stands for."""
+        self.default = text
+        self._fit()
+
+    def on_resize(self) -> None:
+        """Another width cuts it elsewhere."""
+        self._fit()
+
+    def _fit(self) -> None:
+        room = self.scrollable_content_region.width - 1  # a cell is the cursor's
+        self.placeholder = clip(self.default, room) if room > 0 else self.default
+
+
 class KnobFields(ItemGrid):
     """All knobs as cells of a grid; those that the preset does not take are not there."""
 
@@ -55,7 +74,7 @@ class KnobFields(ItemGrid):
         super().__init__(id="knobs", min_column_width=25, regular=False)
         self._labels = {knob.name: KnobLabel(knob) for knob in KNOBS}
         self.inputs = {
-            knob.name: Input(id=f"knob-{knob.name}", compact=True, select_on_focus=False)
+            knob.name: KnobInput(id=f"knob-{knob.name}", compact=True, select_on_focus=False)
             for knob in KNOBS
         }
         self._cells = {
@@ -83,7 +102,7 @@ class KnobFields(ItemGrid):
             for name, field in self.inputs.items():
                 field.value = texts.get(name, "")
                 field.cursor_position = len(field.value)
-                field.placeholder = fields.defaults.get(name, "")
+                field.show_default(fields.defaults.get(name, ""))
                 self._cells[name].display = name in taken
 
     def show(self, asked: Asked) -> None:
