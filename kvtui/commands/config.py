@@ -89,7 +89,7 @@ def set_value(key: str, value: str) -> None:
 
 
 def _themes() -> list[str]:
-    from kvtui.ui.themes import all_names  # imports Textual
+    from kvtui.ui.look.themes import all_names  # imports Textual
 
     return all_names()
 

@@ -76,7 +76,7 @@ def _precision(name: str) -> None:
 
 
 def _theme(name: str) -> None:
-    from kvtui.ui.themes import all_names, suggest
+    from kvtui.ui.look.themes import all_names, suggest
 
     known = all_names()
     if name not in known:

@@ -16,7 +16,7 @@ def themes(as_json: bool) -> None:
     """List kvtui's own themes, those of your themes folder and Textual's."""
     from textual.theme import BUILTIN_THEMES
 
-    from kvtui.ui.themes import load_theme, shipped_names, theme_folder, user_themes
+    from kvtui.ui.look.themes import load_theme, shipped_names, theme_folder, user_themes
 
     files = [theme_folder() / f"{name}.toml" for name in shipped_names()]
     own = [(load_theme(path).theme, path) for path in files]

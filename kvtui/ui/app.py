@@ -14,12 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
-from kvtui.ui.outlet import Outlet
-from kvtui.ui.paste import guard_pastes
-from kvtui.ui.remembered import Remembered
-from kvtui.ui.screens.main import MainScreen
-from kvtui.ui.signals import obey_signals
-from kvtui.ui.themes import (
+from kvtui.ui.look.themes import (
     DEFAULT_THEME,
     load_theme,
     one_notice,
@@ -29,6 +24,11 @@ from kvtui.ui.themes import (
     user_files,
     user_themes,
 )
+from kvtui.ui.remembered import Remembered
+from kvtui.ui.screens.main.screen import MainScreen
+from kvtui.ui.terminal.outlet import Outlet
+from kvtui.ui.terminal.paste import guard_pastes
+from kvtui.ui.terminal.signals import obey_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from textual.events import DescendantFocus
     from textual.filter import LineFilter
 
-    from kvtui.ui.conductor import Conductor
-    from kvtui.ui.veil import LineVeil, Veil
+    from kvtui.ui.look.veil import LineVeil, Veil
+    from kvtui.ui.stream.conductor import Conductor
 
 
 class KvtuiApp(App[int]):
@@ -85,7 +85,7 @@ class KvtuiApp(App[int]):
 
     def hide_names(self, veil: Veil | None) -> None:
         """Hide these names on every screen from now on; None shows them again."""
-        from kvtui.ui.veil import LineVeil
+        from kvtui.ui.look.veil import LineVeil
 
         self._veil = None if veil is None else LineVeil(veil)
         for screen in self.screen_stack:

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
     from kvtui.config import Endpoint
     from kvtui.ui.adviser.card import ServersCard
-    from kvtui.ui.conductor import Conductor
     from kvtui.ui.memory import MemoryView
     from kvtui.ui.ports import PreparedLike, SessionLike
     from kvtui.ui.state import PromptForm, ServerKV
+    from kvtui.ui.stream.conductor import Conductor
 
 
 class ConductorReady(Message):

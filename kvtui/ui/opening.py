@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from kvtui.prompt import DEFAULT_PROMPT, read_messages, read_prompt_file
-from kvtui.ui.conductor import Conductor
+from kvtui.ui.endpoint.server import ServerWatch, server_kv
 from kvtui.ui.messages import (
     ConductorReady,
     EndpointReady,
@@ -15,8 +15,8 @@ from kvtui.ui.messages import (
     ServerSaid,
     SessionReady,
 )
-from kvtui.ui.server import ServerWatch, server_kv
 from kvtui.ui.state import PromptForm
+from kvtui.ui.stream.conductor import Conductor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kvtui.ui.app import KvtuiApp
     from kvtui.ui.memory import MemoryView
     from kvtui.ui.ports import PreparedLike, SessionLike
-    from kvtui.ui.screens.main import MainScreen
+    from kvtui.ui.screens.main.screen import MainScreen
 
 MOST_FPS = 120
 
@@ -123,11 +123,11 @@ def change_session(app: KvtuiApp, choice: str) -> None:
 
     Args:
         app: The screen's app.
-        choice: One of ``kvtui.ui.endpoints.endpoint_choices``.
+        choice: One of ``kvtui.ui.endpoint.choices.endpoint_choices``.
     """
     from threading import Thread
 
-    from kvtui.ui.endpoints import options_of
+    from kvtui.ui.endpoint.choices import options_of
 
     conductor = app.conductor
     assert conductor is not None
@@ -303,7 +303,7 @@ def take_theme(app: KvtuiApp, settings: Settings) -> list[str]:
     Returns:
         A sentence where there is none of that name.
     """
-    from kvtui.ui.themes import suggest
+    from kvtui.ui.look.themes import suggest
 
     name = settings.defaults.theme
     if not name or app.options.get("theme") or app.remembered.get("theme", str):

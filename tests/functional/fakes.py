@@ -20,9 +20,9 @@ from kvtui.measure.figures import RunFigures, Snapshot
 from kvtui.measure.gaps import Gaps
 from kvtui.measure.rate import Sample
 from kvtui.stream.request import Request
-from kvtui.ui.conductor import Conductor
 from kvtui.ui.messages import ConductorReady, EndpointReady, MemoryReady, SessionReady
 from kvtui.ui.opening import build_request, initial_form, load_memory
+from kvtui.ui.stream.conductor import Conductor
 
 WORDS = (
     (

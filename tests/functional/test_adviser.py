@@ -8,7 +8,7 @@ import pytest
 from fakes import REMOTE, Script, make_app
 from test_screen import at, ready
 
-from kvtui.ui.rows import plain
+from kvtui.ui.look.rows import plain
 
 FEW = Script(pieces=[(0.05 + 0.005 * n, "content", "word ") for n in range(64)])
 

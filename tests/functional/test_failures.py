@@ -16,8 +16,8 @@ from test_screen import AUTH, AUTH_EVIDENCE, at, ready, shown, until
 from kvtui.config import Endpoint
 from kvtui.doctor.steps import TITLES, Step
 from kvtui.failure import Evidence, Verdict
+from kvtui.ui.look.rows import plain
 from kvtui.ui.messages import ServerSaid
-from kvtui.ui.rows import plain
 from kvtui.ui.screens.doctor import DoctorScreen
 from kvtui.ui.screens.picker import PickerScreen
 from kvtui.ui.state import ServerKV

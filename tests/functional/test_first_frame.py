@@ -11,8 +11,8 @@ import pytest
 HEAVY = (
     "openai", "numpy", "plotext", "aiohttp", "httpx2", "pydantic", "msgspec", "tomlkit",
     "kvtui.bench", "kvtui.stream", "kvtui.measure", "kvtui.failure", "kvtui.memory",
-    "kvtui.engine", "kvtui.telemetry", "kvtui.config", "kvtui.ui.conductor", "kvtui.ui.opening",
-    "kvtui.ui.planner", "kvtui.ui.screens.planner",
+    "kvtui.engine", "kvtui.telemetry", "kvtui.config", "kvtui.ui.stream.conductor",
+    "kvtui.ui.opening", "kvtui.ui.planner", "kvtui.ui.screens.planner",
 )  # fmt: skip
 
 PROBE = """
@@ -42,4 +42,4 @@ def test_not_imported_before_the_first_frame(modules: set[str], name: str) -> No
 
 
 def test_the_main_screen_was_there(modules: set[str]) -> None:
-    assert "kvtui.ui.screens.main" in modules
+    assert "kvtui.ui.screens.main.screen" in modules

@@ -19,8 +19,8 @@ from textual.strip import Strip
 from kvtui.config import Endpoint
 from kvtui.failure import Evidence, Hint, KeyFacts, Verdict
 from kvtui.state import load_state, save_state
-from kvtui.ui.outlet import Outlet
-from kvtui.ui.rows import Span, clip, left, plain, right, wrap
+from kvtui.ui.look.rows import Span, clip, left, plain, right, wrap
+from kvtui.ui.terminal.outlet import Outlet
 
 OVERRIDES = set("\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e")
 OVERRIDES |= set("\u2066\u2067\u2068\u2069")

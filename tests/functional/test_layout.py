@@ -11,7 +11,7 @@ from test_screen import AUTH, AUTH_EVIDENCE, at, ready, shown
 from textual.geometry import Size
 
 from kvtui.state import load_state
-from kvtui.ui.splits import LEAST_ERRORS, LEAST_MEMORY, LEAST_SIDE, LEAST_STREAM, Splits
+from kvtui.ui.layout.splits import LEAST_ERRORS, LEAST_MEMORY, LEAST_SIDE, LEAST_STREAM, Splits
 
 ALL_KEYS = ("ctrl+left", "ctrl+right", "ctrl+up", "ctrl+down")
 

@@ -13,7 +13,7 @@ from test_screen import at, ready
 from kvtui.doctor.steps import Step
 from kvtui.ui.commands import COMMANDS
 from kvtui.ui.screens.doctor import DoctorScreen
-from kvtui.ui.screens.main import MainScreen
+from kvtui.ui.screens.main.screen import MainScreen
 from kvtui.ui.screens.planner import PlannerScreen
 
 LEAVE = {"q", "ctrl+q"}

@@ -11,7 +11,7 @@ from test_screen import AUTH, AUTH_EVIDENCE, at, ready, shown
 from textual import events
 
 from kvtui.ui.screens.help import HelpScreen
-from kvtui.ui.screens.main import MainScreen
+from kvtui.ui.screens.main.screen import MainScreen
 from kvtui.ui.screens.picker import PickerScreen
 
 

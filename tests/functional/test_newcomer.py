@@ -18,11 +18,11 @@ from kvtui.measure.figures import Snapshot
 from kvtui.ui.draw.errors import errors_rows, with_key
 from kvtui.ui.draw.plot import plot_rows
 from kvtui.ui.draw.stream import phase_bar
+from kvtui.ui.look.plots import rate_plot
+from kvtui.ui.look.rows import clip_middle, plain, wrap
 from kvtui.ui.messages import OpeningFailed, ServerSaid
 from kvtui.ui.opening import load_memory, take_theme
-from kvtui.ui.plots import rate_plot
-from kvtui.ui.rows import clip_middle, plain, wrap
-from kvtui.ui.screens.main import LOOKS
+from kvtui.ui.screens.main.screen import LOOKS
 from kvtui.ui.state import ErrorsState, Failure, ServerKV, StreamState
 
 

@@ -14,8 +14,8 @@ import pytest
 from test_screen import until
 
 from kvtui.ui.app import KvtuiApp
-from kvtui.ui.conductor import Conductor
 from kvtui.ui.screens.doctor import DoctorScreen
+from kvtui.ui.stream.conductor import Conductor
 from tests.wire.scripted import Asked, error, models, scripted, sse
 
 pytestmark = pytest.mark.timeout(120)

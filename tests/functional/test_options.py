@@ -13,7 +13,6 @@ from test_screen import ready, shown
 
 import kvtui
 from kvtui.config import Defaults, Settings
-from kvtui.ui.form import FormError, parse_form
 from kvtui.ui.messages import ConductorReady
 from kvtui.ui.opening import (
     frames_per_second,
@@ -22,6 +21,7 @@ from kvtui.ui.opening import (
     read_files,
     read_settings,
 )
+from kvtui.ui.prompt.form import FormError, parse_form
 from kvtui.ui.state import PromptForm
 
 

@@ -9,7 +9,7 @@ from fakes import Script, make_app
 from rich.cells import split_graphemes
 from textual._compositor import Compositor, CompositorUpdate
 
-from kvtui.ui.paint import CellsCompositor, CellsUpdate
+from kvtui.ui.terminal.paint import CellsCompositor, CellsUpdate
 
 
 class Terminal:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from test_screen import at, ready
 from textual import events
 
-from kvtui.ui import paste
-from kvtui.ui.paste import LONGEST, PasteParser
+from kvtui.ui.terminal import paste
+from kvtui.ui.terminal.paste import LONGEST, PasteParser
 from kvtui.ui.widgets.editor import PromptArea
 
 MIXED = ("x\x1b[31m \u202e 漢字 " * 20 + "\n") * 2800

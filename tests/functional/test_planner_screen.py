@@ -10,10 +10,10 @@ from test_screen import ready, shown, until
 from textual.events import Key
 
 from kvtui.text import GIB
+from kvtui.ui.look.rows import plain
 from kvtui.ui.planner.form import FIELDS
 from kvtui.ui.planner.keys import KEYS
 from kvtui.ui.planner.presets import PRESETS
-from kvtui.ui.rows import plain
 from kvtui.ui.screens.body import BodyScreen
 from kvtui.ui.screens.picker import PickerScreen
 from kvtui.ui.screens.planner import PlannerScreen

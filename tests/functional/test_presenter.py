@@ -16,9 +16,9 @@ from kvtui.failure import Evidence, ExceptionFact, KeyFacts
 from kvtui.measure.figures import Snapshot
 from kvtui.ui.draw.digits import big, enlarged
 from kvtui.ui.draw.presenter import presenter_rows
-from kvtui.ui.rows import plain, width_of
+from kvtui.ui.look.rows import plain, width_of
+from kvtui.ui.look.veil import LineVeil, Veil
 from kvtui.ui.state import StreamState
-from kvtui.ui.veil import LineVeil, Veil
 
 HOST = "gpu.example"
 NAMES = (HOST, "VLLM_KEY", "proxy.example")

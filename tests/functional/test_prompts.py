@@ -10,10 +10,10 @@ from fakes import REMOTE, make_app
 from test_screen import at, ready, shown, until
 
 from kvtui.state import load_state
-from kvtui.ui.files import listing, split
-from kvtui.ui.paste import LONGEST
-from kvtui.ui.prompt_history import MOST, MOST_CHARACTERS, Browsing, PromptHistory
+from kvtui.ui.prompt.files import listing, split
+from kvtui.ui.prompt.history import MOST, MOST_CHARACTERS, Browsing, PromptHistory
 from kvtui.ui.screens.file_picker import FilePickerScreen
+from kvtui.ui.terminal.paste import LONGEST
 from kvtui.ui.widgets.editor import PromptArea
 
 

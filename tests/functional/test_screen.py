@@ -12,10 +12,10 @@ from fakes import EMBEDDED, REMOTE, Prepared, Script, make_app
 
 from kvtui.failure import Evidence, Hint, KeyFacts, Verdict
 from kvtui.ui.commands import COMMANDS, footer_commands, shown_key
-from kvtui.ui.rows import plain
+from kvtui.ui.look.rows import plain
 from kvtui.ui.screens.body import BodyScreen
 from kvtui.ui.screens.help import HelpScreen
-from kvtui.ui.screens.main import MainScreen
+from kvtui.ui.screens.main.screen import MainScreen
 from kvtui.ui.screens.picker import PickerScreen
 
 AUTH = Verdict(

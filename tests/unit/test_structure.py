@@ -77,7 +77,7 @@ def test_no_circle_hidden_in_functions() -> None:
 
 def test_imports_are_found() -> None:
     modules = graph(lazy=True)
-    assert "kvtui.ui.screens.main" in modules["kvtui.ui.app"]
+    assert "kvtui.ui.screens.main.screen" in modules["kvtui.ui.app"]
     assert "kvtui.ui.opening" in modules["kvtui.ui.app"]
     assert "kvtui.ui.opening" not in graph(lazy=False)["kvtui.ui.app"]
     assert "kvtui.memory.question" in modules["kvtui.memory.budget"]

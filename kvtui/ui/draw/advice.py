@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvtui.language import tr
-from kvtui.ui.rows import Row, Span, between, row, width_of, wrap
+from kvtui.ui.look.rows import Row, Span, between, row, width_of, wrap
 
 MOST_ROWS = 2
 """A narrow terminal takes two rows for a long sentence; it is whole behind the key."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kvtui.ui.rows import Row, Span
+from kvtui.ui.look.rows import Row, Span
 
 
 def segments(parts: Sequence[tuple[int, str, str]], total: int, width: int) -> Row:

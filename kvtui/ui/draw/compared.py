@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kvtui.text import UNKNOWN, milliseconds, one_line, rate
-from kvtui.ui.rows import BLANK, Row, Span, clip, left, right, row, wrap
+from kvtui.ui.look.rows import BLANK, Row, Span, clip, left, right, row, wrap
 
 if TYPE_CHECKING:
     from kvtui.bench.evaluation.compare import Compared, Comparison, LevelPair

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from kvtui.ui.rows import Row, Span
+from kvtui.ui.look.rows import Row, Span
 
 HEIGHT = 3
 

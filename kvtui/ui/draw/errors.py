@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from kvtui.failure import Evidence
 from kvtui.language import tr
 from kvtui.text import one_line, sanitise
-from kvtui.ui.rows import (
+from kvtui.ui.look.rows import (
     BLANK,
     Row,
     Span,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kvtui.text import UNKNOWN, many, milliseconds, one_line, rate
 from kvtui.ui.draw.bars import gauge
 from kvtui.ui.experiments.form import Asked, sends
-from kvtui.ui.rows import Row, Span, between, clip, crop, left, right, row, width_of, wrap
+from kvtui.ui.look.rows import Row, Span, between, clip, crop, left, right, row, width_of, wrap
 
 if TYPE_CHECKING:
     from kvtui.bench.running.presets import Preset

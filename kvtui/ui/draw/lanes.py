@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kvtui.ui.draw.bars import gauge
 from kvtui.ui.experiments.lanes import Lane
-from kvtui.ui.rows import BLANK, Row, Span, beside, crop, right, row
+from kvtui.ui.look.rows import BLANK, Row, Span, beside, crop, right, row
 
 PHASES: dict[str, tuple[str, str]] = {
     "waiting": ("○", "faint"),

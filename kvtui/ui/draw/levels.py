@@ -9,7 +9,7 @@ from kvtui.bench.figures.finding import Finding
 from kvtui.bench.figures.levels import Level
 from kvtui.bench.figures.quantiles import Figure
 from kvtui.text import UNKNOWN, milliseconds, one_line, rate
-from kvtui.ui.rows import Row, Span, left, right, row, wrap
+from kvtui.ui.look.rows import Row, Span, left, right, row, wrap
 
 MARKS = {True: ("✓", "good"), False: ("✗", "warn"), None: ("–", "muted")}
 """What a finding holds → glyph and role."""

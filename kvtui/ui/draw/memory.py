@@ -10,7 +10,7 @@ from kvtui.ui.draw.bars import gauge
 from kvtui.ui.draw.memory_card import card_bar, card_legend, short_legend
 from kvtui.ui.draw.memory_tables import ladder_row, ladder_says, ladder_table, variant_table
 from kvtui.ui.draw.sections import WIDE, Section, fill
-from kvtui.ui.rows import Row, Span, between, clip, crop, right, row, wrap
+from kvtui.ui.look.rows import Row, Span, between, clip, crop, right, row, wrap
 from kvtui.ui.state import MemoryState, ServerKV
 
 MORE_MARK = Span("more ▸ 2", "accent", "screen.zoom(2)")

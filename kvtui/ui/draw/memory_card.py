@@ -6,7 +6,7 @@ from kvtui.language import tr
 from kvtui.text import GIB, UNKNOWN, binary_size, gib
 from kvtui.ui.draw.bars import segments
 from kvtui.ui.draw.sections import WIDE
-from kvtui.ui.rows import BLANK, Row, between, crop, left, right, row
+from kvtui.ui.look.rows import BLANK, Row, between, crop, left, right, row
 from kvtui.ui.state import MemoryState
 
 

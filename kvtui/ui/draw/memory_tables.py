@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvtui.text import GIB, KIB, MIB, binary_size
 from kvtui.ui.draw.sections import WIDE
-from kvtui.ui.rows import Row, Span, clip, crop, left, right, row
+from kvtui.ui.look.rows import Row, Span, clip, crop, left, right, row
 from kvtui.ui.state import MemoryState
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from kvtui.memory.answer import Answer
 from kvtui.memory.units import gib
 from kvtui.ui.draw.bars import gauge, segments
+from kvtui.ui.look.rows import BLANK, Row, Span, between, crop, left, row, width_of, wrap
 from kvtui.ui.planner.answer import PlannerState
 from kvtui.ui.planner.form import ENGINE_NAMES
-from kvtui.ui.rows import BLANK, Row, Span, between, crop, left, row, width_of, wrap
 
 WIDE = 62
 NARROW = 40

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kvtui.memory.units import gib
 from kvtui.text import one_line
+from kvtui.ui.look.rows import Row, Span, between, clip, left, right, row, wrap
 from kvtui.ui.planner.answer import PlannerState, engine_name
 from kvtui.ui.planner.curve import GRID_CONTEXTS, GRID_USERS
 from kvtui.ui.planner.form import ENGINE_NAMES
 from kvtui.ui.planner.presets import PRESETS
-from kvtui.ui.rows import Row, Span, between, clip, left, right, row, wrap
 
 
 def title_of(state: PlannerState, width: int) -> str:

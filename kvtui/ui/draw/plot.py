@@ -7,9 +7,9 @@ import math
 from collections.abc import Sequence
 
 from kvtui.ui.draw.plotext_rows import blank_figure, rows_of
-from kvtui.ui.plots import Plot, Series, last_said
-from kvtui.ui.rows import BLANK, Row, Span, clip, crop, plain, row, width_of
-from kvtui.ui.ticks import tick_label, ticks
+from kvtui.ui.look.plots import Plot, Series, last_said
+from kvtui.ui.look.rows import BLANK, Row, Span, clip, crop, plain, row, width_of
+from kvtui.ui.look.ticks import tick_label, ticks
 
 ROLES = ("used", "weights", "warn", "good", "accent", "reasoning")
 """Of the series, in order; more of them begin again."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.text import Text
 
-from kvtui.ui.rows import Row, Span
+from kvtui.ui.look.rows import Row, Span
 
 
 def blank_figure(width: int, height: int) -> Any:

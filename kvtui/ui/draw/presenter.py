@@ -6,7 +6,7 @@ from kvtui.language import tr
 from kvtui.text import UNKNOWN, milliseconds
 from kvtui.ui.draw.digits import HEIGHT, big, enlarged
 from kvtui.ui.draw.stream import big_rate, figures, phase_bar, spark_row
-from kvtui.ui.rows import BLANK, Row, beside, left, right, row, rule, width_of
+from kvtui.ui.look.rows import BLANK, Row, beside, left, right, row, rule, width_of
 from kvtui.ui.state import StreamState
 
 LEAST = 9

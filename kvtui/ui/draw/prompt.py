@@ -6,7 +6,7 @@ from rich.cells import cell_len
 
 from kvtui.language import tr
 from kvtui.text import one_line
-from kvtui.ui.rows import Row, Span, between, clip, row
+from kvtui.ui.look.rows import Row, Span, between, clip, row
 from kvtui.ui.state import PromptForm
 
 

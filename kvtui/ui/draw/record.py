@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from kvtui.text import many, one_line
-from kvtui.ui.rows import Row, between, clip, clip_middle, crop, row
+from kvtui.ui.look.rows import Row, between, clip, clip_middle, crop, row
 
 if TYPE_CHECKING:
     from kvtui.bench.evaluation.results import Results

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kvtui.text import many, milliseconds, one_line, rate
 from kvtui.ui.draw.record import when_of
-from kvtui.ui.rows import Row, Span, clip, clip_middle, crop, left, right, row, wrap
+from kvtui.ui.look.rows import Row, Span, clip, clip_middle, crop, left, right, row, wrap
 
 if TYPE_CHECKING:
     from kvtui.bench.records.entries import Entry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kvtui.ui.rows import BLANK, Row, Span, between
+from kvtui.ui.look.rows import BLANK, Row, Span, between
 
 WIDE = 36
 """Columns from which on a pane has the room for words."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from kvtui.text import UNKNOWN, one_line
-from kvtui.ui.rows import BLANK, Row, Span, clip, clip_middle, left, row, wrap
+from kvtui.ui.look.rows import BLANK, Row, Span, clip, clip_middle, left, row, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

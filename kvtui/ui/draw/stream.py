@@ -9,7 +9,7 @@ from kvtui.text import UNKNOWN, count, milliseconds, rate
 from kvtui.ui.draw.bars import gauge
 from kvtui.ui.draw.digits import HEIGHT, big
 from kvtui.ui.draw.spark import sparkline
-from kvtui.ui.rows import BLANK, Row, Span, beside, between, crop, left, right, row, width_of
+from kvtui.ui.look.rows import BLANK, Row, Span, beside, between, crop, left, right, row, width_of
 from kvtui.ui.state import StreamState
 
 WIDE = 70

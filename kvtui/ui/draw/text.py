@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kvtui.ui.history import GUTTER, Line
-from kvtui.ui.rows import Row, row
+from kvtui.ui.look.rows import Row, row
+from kvtui.ui.stream.history import GUTTER, Line
 
 CURSOR = "▌"
 _ROLE = {"content": "text", "reasoning": "reasoning", "note": "muted"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvtui.language import tr
-from kvtui.ui.rows import Row, Span, between, row, wrap
+from kvtui.ui.look.rows import Row, Span, between, row, wrap
 
 _KEYS = (("⏎", "next", "tour_next"), ("←", "back", "tour_back"), ("esc", "leave", "back"))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvtui.language import later, tr
-from kvtui.ui.rows import BLANK, Row, left, row, wrap
+from kvtui.ui.look.rows import BLANK, Row, left, row, wrap
 from kvtui.ui.state import EndpointView
 
 _FIRST = (

@@ -30,7 +30,7 @@ from kvtui.measure.gaps import Gaps
 from kvtui.text import one_line
 from kvtui.ui.experiments.lanes import Lane, Lanes
 from kvtui.ui.experiments.plots import plots_of
-from kvtui.ui.plots import Plot
+from kvtui.ui.look.plots import Plot
 
 if TYPE_CHECKING:
     from kvtui.bench.figures.health import Health

@@ -14,8 +14,8 @@ from kvtui.ui.experiments.form import Asked, ask, fields_of
 
 if TYPE_CHECKING:
     from kvtui.bench.records.record import Record
-    from kvtui.ui.conductor import Conductor
     from kvtui.ui.experiments.experiment import Experiment
+    from kvtui.ui.stream.conductor import Conductor
 
 
 class Lab:

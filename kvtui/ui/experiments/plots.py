@@ -10,7 +10,7 @@ from kvtui.bench.figures.levels import Level
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.work.workload import Workload
 from kvtui.measure.gaps import Gaps
-from kvtui.ui.plots import Plot, Point, Series, gaps_plot
+from kvtui.ui.look.plots import Plot, Point, Series, gaps_plot
 
 _BUCKETS = 64
 _APART = 1.25

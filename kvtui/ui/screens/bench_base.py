@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from kvtui.text import one_line
 from kvtui.ui.commands import shown_key
 from kvtui.ui.experiments.keys import LEGEND, Mode, Offer, commands_in
-from kvtui.ui.paint import PaintedWhereSeen
-from kvtui.ui.sizes import HEIGHTS, WIDTHS
+from kvtui.ui.layout.sizes import HEIGHTS, WIDTHS
+from kvtui.ui.terminal.paint import PaintedWhereSeen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from textual.geometry import Size
 
     from kvtui.doctor.steps import Step
-    from kvtui.ui.rows import Row
+    from kvtui.ui.look.rows import Row
 
 KEYS = "esc leave · y copy · ↑ ↓ scroll"
 

@@ -17,9 +17,9 @@ from kvtui.ui.draw.experiments import PHASES, asked_rows
 from kvtui.ui.draw.runs import recent_rows
 from kvtui.ui.experiments.form import sends
 from kvtui.ui.experiments.keys import EXPERIMENTS, Mode
-from kvtui.ui.rows import row
+from kvtui.ui.layout.sizes import take_size
+from kvtui.ui.look.rows import row
 from kvtui.ui.screens.bench_base import BenchScreen
-from kvtui.ui.sizes import take_size
 from kvtui.ui.widgets.bench_panes import BenchBar, BenchFooter, RowsText
 from kvtui.ui.widgets.knob_fields import KnobFields
 from kvtui.ui.widgets.preset_list import PresetList

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.binding import Binding
 from textual.widgets import Input
 
-from kvtui.ui.files import listing, split
+from kvtui.ui.prompt.files import listing, split
 from kvtui.ui.screens.picker import PickerScreen
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 
 from kvtui.language import later, tr
 from kvtui.ui.commands import GROUPS, offered, shown_key
-from kvtui.ui.rows import Row, left, row, wrap
+from kvtui.ui.look.rows import Row, left, row, wrap
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:

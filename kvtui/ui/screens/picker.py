@@ -11,8 +11,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from kvtui.language import tr
+from kvtui.ui.look.rows import BLANK, Row, Span, between, row
 from kvtui.ui.matching import LETTERS, match
-from kvtui.ui.rows import BLANK, Row, Span, between, row
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:

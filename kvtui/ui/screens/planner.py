@@ -12,6 +12,7 @@ from textual.widgets import Input
 
 from kvtui.memory.errors import PlanError
 from kvtui.ui.draw.planner_side import whole_text
+from kvtui.ui.layout.sizes import HEIGHTS, WIDTHS, take_size
 from kvtui.ui.planner import lists
 from kvtui.ui.planner.answer import Planner
 from kvtui.ui.planner.curve import Axis, draw_curve, fit_grid
@@ -20,7 +21,6 @@ from kvtui.ui.planner.keys import KEYS
 from kvtui.ui.planner.pane import form_of, hand_back, known_of
 from kvtui.ui.planner.presets import PRESETS
 from kvtui.ui.screens.picker import PickerScreen
-from kvtui.ui.sizes import HEIGHTS, WIDTHS, take_size
 from kvtui.ui.widgets.planner_fields import PlannerFields
 from kvtui.ui.widgets.planner_panes import AnswerPane, ExamplesPane, GridPane, PlannerBar
 from kvtui.ui.widgets.planner_plot import PlotPane

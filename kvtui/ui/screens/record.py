@@ -13,9 +13,9 @@ from kvtui.ui.draw.compared import compared_rows
 from kvtui.ui.draw.record import when_of
 from kvtui.ui.experiments.keys import RECORD
 from kvtui.ui.experiments.plots import plots_of
-from kvtui.ui.rows import row
+from kvtui.ui.layout.sizes import take_size
+from kvtui.ui.look.rows import row
 from kvtui.ui.screens.bench_base import BenchScreen
-from kvtui.ui.sizes import take_size
 from kvtui.ui.widgets.bench_panes import BenchBar, BenchFooter, ScrolledRows
 from kvtui.ui.widgets.results_view import ResultsView
 from kvtui.ui.widgets.too_small import TooSmall

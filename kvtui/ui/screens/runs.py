@@ -17,9 +17,9 @@ from kvtui.ui.commands import bindings
 from kvtui.ui.draw.record import when_of
 from kvtui.ui.draw.runs import detail_rows
 from kvtui.ui.experiments.keys import RUNS
-from kvtui.ui.rows import row
+from kvtui.ui.layout.sizes import take_size
+from kvtui.ui.look.rows import row
 from kvtui.ui.screens.bench_base import BenchScreen
-from kvtui.ui.sizes import take_size
 from kvtui.ui.widgets.bench_panes import BenchBar, BenchFooter, RowsText
 from kvtui.ui.widgets.runs_list import RunsList
 from kvtui.ui.widgets.too_small import TooSmall

@@ -14,7 +14,7 @@ from kvtui.config_edit import edited, write
 from kvtui.language import tr
 from kvtui.text import one_line
 from kvtui.ui.draw.settings import detail_rows, list_rows, place_rows
-from kvtui.ui.rows import BLANK, between, row
+from kvtui.ui.look.rows import BLANK, between, row
 from kvtui.ui.settings import setting_rows
 from kvtui.ui.widgets.lines import LinesWidget
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from kvtui.config import Settings
-    from kvtui.ui.rows import Row
+    from kvtui.ui.look.rows import Row
     from kvtui.ui.settings import SettingRow
 
 KEYS = "↑ ↓ choose · ⏎ edit · ^s write the file · esc close"

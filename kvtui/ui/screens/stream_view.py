@@ -8,8 +8,8 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from kvtui.ui.frame import passages
 from kvtui.ui.state import StreamState
+from kvtui.ui.stream.frame import passages
 from kvtui.ui.widgets.panes import FiguresView
 from kvtui.ui.widgets.text_view import TextView
 

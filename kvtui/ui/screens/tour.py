@@ -14,7 +14,7 @@ from textual.binding import Binding
 
 from kvtui.language import tr
 from kvtui.ui.messages import EndpointReady, OpeningFailed
-from kvtui.ui.screens.main import MainScreen
+from kvtui.ui.screens.main.screen import MainScreen
 from kvtui.ui.state import is_demo
 from kvtui.ui.tour.facts import Facts
 from kvtui.ui.tour.script import Step, steps
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from kvtui.ui.conductor import Conductor
-    from kvtui.ui.frame import Frame
     from kvtui.ui.memory import MemoryView
+    from kvtui.ui.stream.conductor import Conductor
+    from kvtui.ui.stream.frame import Frame
     from kvtui.ui.tour.script import Ask, Shown
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from kvtui.ui.conductor import Conductor
 from kvtui.ui.memory import MemoryView
 from kvtui.ui.opening import build_request, prepare
 from kvtui.ui.screens.tour import TourScreen
 from kvtui.ui.state import PromptForm
+from kvtui.ui.stream.conductor import Conductor
 
 if TYPE_CHECKING:
     from kvtui.ui.ports import SessionLike
-    from kvtui.ui.screens.main import MainScreen
+    from kvtui.ui.screens.main.screen import MainScreen
 
 
 def tour_screen(under: MainScreen, make_session: Any = None) -> TourScreen:

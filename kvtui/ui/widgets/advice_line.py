@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from textual.geometry import Size
 
-    from kvtui.ui.rows import Row
+    from kvtui.ui.look.rows import Row
 
 
 class AdviceLine(LinesWidget):

@@ -8,7 +8,7 @@ from textual.reactive import var
 
 from kvtui.language import tr
 from kvtui.ui.commands import footer_commands, presenter_commands, shown_key
-from kvtui.ui.rows import Row, Span, between, left, row, width_of
+from kvtui.ui.look.rows import Row, Span, between, left, row, width_of
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:

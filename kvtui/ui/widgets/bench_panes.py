@@ -12,7 +12,7 @@ from kvtui.ui.draw.experiments import progress_rows
 from kvtui.ui.draw.lanes import lanes_rows
 from kvtui.ui.draw.record import record_rows
 from kvtui.ui.experiments.keys import Mode, Offer, commands_in
-from kvtui.ui.rows import BLANK, Row, between, row
+from kvtui.ui.look.rows import BLANK, Row, between, row
 from kvtui.ui.widgets.bars import FooterBar
 from kvtui.ui.widgets.lines import LinesWidget
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kvtui.ui.commands import Command
     from kvtui.ui.experiments.experiment import LiveState
     from kvtui.ui.experiments.lanes import Lane
-    from kvtui.ui.plots import Plot
+    from kvtui.ui.look.plots import Plot
 
 REDRAW_S = 0.45
 """Between two drawings of a plot while a run fills it."""

@@ -7,13 +7,13 @@ from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from kvtui.ui.rows import row
+from kvtui.ui.look.rows import row
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kvtui.ui.rows import Row
+    from kvtui.ui.look.rows import Row
     from kvtui.ui.state import StreamState
 
 REDRAW_S = 0.34
@@ -64,7 +64,7 @@ class ChartView(LinesWidget):
         if not self._imported or self._state is None:
             return [row(("drawn while it streams", "muted"))]
         from kvtui.ui.draw.plot import plot_rows
-        from kvtui.ui.plots import gaps_plot, rate_plot
+        from kvtui.ui.look.plots import gaps_plot, rate_plot
 
         state = self._state
         if self.kind == "rate":

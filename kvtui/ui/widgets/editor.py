@@ -13,15 +13,15 @@ from textual.widgets import Input, Label, Static, TextArea
 
 from kvtui.language import tr
 from kvtui.text import one_line, sanitise
-from kvtui.ui.form import FormError, parse_form
 from kvtui.ui.messages import FormSubmitted
-from kvtui.ui.paste import LONGEST
+from kvtui.ui.prompt.form import FormError, parse_form
+from kvtui.ui.terminal.paste import LONGEST
 
 if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from kvtui.ui.prompt_history import Browsing
+    from kvtui.ui.prompt.history import Browsing
     from kvtui.ui.state import PromptForm
 
 
@@ -170,7 +170,7 @@ class PromptEditor(Vertical):
         """An earlier prompt, or a later one; the draft is where it ends again."""
         area = self.query_one(PromptArea)
         if self._browsing is None or self._browsed != area.text:
-            from kvtui.ui.prompt_history import Browsing
+            from kvtui.ui.prompt.history import Browsing
 
             self._browsing = Browsing(self._entries(), area.text)
         text = self._browsing.step(back)
@@ -194,7 +194,7 @@ class PromptEditor(Vertical):
     def _take_file(self, path: str | None) -> None:
         if path is None:
             return
-        from kvtui.ui.files import read_file
+        from kvtui.ui.prompt.files import read_file
 
         try:
             self.set_prompt(read_file(Path(path)))

@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.widgets import Input
 
 from kvtui.ui.experiments.knobs import KNOBS, Knob
-from kvtui.ui.rows import Row, clip, left, row
+from kvtui.ui.look.rows import Row, clip, left, row
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:

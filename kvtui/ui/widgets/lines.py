@@ -8,8 +8,8 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from kvtui.ui.roles import Palette
-from kvtui.ui.rows import BLANK, Row, changed_cells
+from kvtui.ui.look.roles import Palette
+from kvtui.ui.look.rows import BLANK, Row, changed_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,15 +9,15 @@ from textual.content import Content
 from textual.reactive import var
 
 from kvtui.language import tr
-from kvtui.ui.rows import clip
+from kvtui.ui.look.rows import clip
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kvtui.ui.rows import Row
+    from kvtui.ui.look.rows import Row
+    from kvtui.ui.look.veil import Veil
     from kvtui.ui.state import ErrorsState, MemoryState, PromptForm, StreamState
-    from kvtui.ui.veil import Veil
 
 
 def pane_title(number: int, name: str, right_side: str, width: int) -> Content:

@@ -9,8 +9,8 @@ from textual.message import Message
 from textual.widgets import Input
 
 from kvtui.ui.draw.planner_side import note_rows
+from kvtui.ui.look.rows import Row, Span, left
 from kvtui.ui.planner.form import FIELDS, ROWS, Field, PlannerForm
-from kvtui.ui.rows import Row, Span, left
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from kvtui.ui.draw.planner import answer_rows
 from kvtui.ui.draw.planner_side import grid_rows, preset_rows, title_of
+from kvtui.ui.look.rows import Row, Span, between, row
 from kvtui.ui.planner.keys import FOOTER, KEYS
-from kvtui.ui.rows import Row, Span, between, row
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from kvtui.text import GIB
 from kvtui.ui.draw.plotext_rows import blank_figure, rows_of
+from kvtui.ui.look.rows import BLANK, Row, Span, crop, row
+from kvtui.ui.look.ticks import tick_label, ticks
 from kvtui.ui.planner.curve import Curve, said
-from kvtui.ui.rows import BLANK, Row, Span, crop, row
-from kvtui.ui.ticks import tick_label, ticks
 from kvtui.ui.widgets.panes import TitledLines
 
 if TYPE_CHECKING:

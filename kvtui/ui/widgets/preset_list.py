@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kvtui.bench.running.presets import Preset
-    from kvtui.ui.rows import Row
+    from kvtui.ui.look.rows import Row
 
 
 class PresetList(LinesWidget, can_focus=True):

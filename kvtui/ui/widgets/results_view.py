@@ -9,7 +9,7 @@ from textual.containers import Horizontal, Vertical
 
 from kvtui.ui.draw.experiments import note_rows
 from kvtui.ui.draw.levels import finding_rows, level_rows, table_note
-from kvtui.ui.rows import Row, crop, row
+from kvtui.ui.look.rows import Row, crop, row
 from kvtui.ui.widgets.bench_panes import BenchPlot, LanesPane, ProgressPane, ScrolledRows
 from kvtui.ui.widgets.lines import LinesWidget
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kvtui.bench.evaluation.results import Results
     from kvtui.bench.figures.levels import Level
     from kvtui.ui.experiments.experiment import LiveState
-    from kvtui.ui.plots import Plot
+    from kvtui.ui.look.plots import Plot
 
 PANES = ("plot", "streams", "levels", "findings")
 """In the order of their digits."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kvtui.ui.draw.runs import entry_row, nothing_rows
-from kvtui.ui.rows import BLANK, Row, between, row
+from kvtui.ui.look.rows import BLANK, Row, between, row
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:

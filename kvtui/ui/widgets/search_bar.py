@@ -9,7 +9,7 @@ from textual.reactive import var
 from textual.widgets import Input, Static
 
 from kvtui.language import tr
-from kvtui.ui.rows import Row, right, row
+from kvtui.ui.look.rows import Row, right, row
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 
-from kvtui.ui.splits import STEP, Place, Room, SizeClass, Splits
+from kvtui.ui.layout.splits import STEP, Place, Room, SizeClass, Splits
 
 if TYPE_CHECKING:
     from textual import events

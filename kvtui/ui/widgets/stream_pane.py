@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
 
-from kvtui.ui.tint import Tint, legend, tint_of
+from kvtui.ui.stream.tint import Tint, legend, tint_of
 from kvtui.ui.widgets.lines import LinesWidget
 from kvtui.ui.widgets.panes import FiguresView, PromptBar, pane_title
 from kvtui.ui.widgets.text_view import TextView
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from kvtui.ui.frame import Frame
-    from kvtui.ui.rows import Row
+    from kvtui.ui.look.rows import Row
     from kvtui.ui.state import EndpointView, PromptForm
+    from kvtui.ui.stream.frame import Frame
     from kvtui.ui.widgets.answer_view import AnswerView
     from kvtui.ui.widgets.chart import ChartKind, ChartView
     from kvtui.ui.widgets.editor import PromptEditor

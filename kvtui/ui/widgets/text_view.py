@@ -14,10 +14,10 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from kvtui.ui.draw.text import gutter, text_row
-from kvtui.ui.history import History, Line
-from kvtui.ui.roles import Palette
-from kvtui.ui.rows import BLANK, Row
-from kvtui.ui.search import Search
+from kvtui.ui.look.roles import Palette
+from kvtui.ui.look.rows import BLANK, Row
+from kvtui.ui.stream.history import History, Line
+from kvtui.ui.stream.search import Search
 from kvtui.ui.widgets.lines import bare_lines
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from textual.geometry import Offset
     from textual.selection import Selection
 
-    from kvtui.ui.frame import Passage
-    from kvtui.ui.tint import Tint
+    from kvtui.ui.stream.frame import Passage
+    from kvtui.ui.stream.tint import Tint
 
 
 class TextView(ScrollView, can_focus=True):

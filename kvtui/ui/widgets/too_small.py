@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kvtui.ui.rows import BLANK, Row, row
+from kvtui.ui.look.rows import BLANK, Row, row
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:

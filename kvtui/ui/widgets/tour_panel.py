@@ -12,7 +12,7 @@ from kvtui.ui.widgets.lines import LinesWidget
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kvtui.ui.rows import Row
+    from kvtui.ui.look.rows import Row
 
 
 class TourPanel(LinesWidget):

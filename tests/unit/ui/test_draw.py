@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from kvtui.ui.draw.bars import gauge, segments
 from kvtui.ui.draw.digits import HEIGHT, big
 from kvtui.ui.draw.spark import sparkline
-from kvtui.ui.roles import ROLE_NAMES
-from kvtui.ui.rows import (
+from kvtui.ui.look.roles import ROLE_NAMES
+from kvtui.ui.look.rows import (
     Span,
     between,
     changed_cells,

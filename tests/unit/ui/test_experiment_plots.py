@@ -12,7 +12,7 @@ from kvtui.bench.running.presets import PRESETS
 from kvtui.measure.gaps import Gaps
 from kvtui.ui.draw.plot import plot_rows
 from kvtui.ui.experiments.plots import plots_of
-from kvtui.ui.rows import plain, width_of
+from kvtui.ui.look.rows import plain, width_of
 
 
 def reads(per_token: Any, count: int = 64) -> tuple[tuple[float, int], ...]:

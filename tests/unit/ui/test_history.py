@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kvtui.ui import history as module
-from kvtui.ui.history import History
-from kvtui.ui.rows import break_points, wrap
+from kvtui.ui.look.rows import break_points, wrap
+from kvtui.ui.stream import history as module
+from kvtui.ui.stream.history import History
 
 TEXTS = st.text(
     alphabet=st.sampled_from("ab cd  e\nfg,.缓存表é👍\u0301 "), min_size=0, max_size=120

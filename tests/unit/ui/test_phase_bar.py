@@ -6,7 +6,7 @@ import pytest
 
 from kvtui.measure.figures import Snapshot
 from kvtui.ui.draw.stream import phase_bar
-from kvtui.ui.rows import plain, width_of
+from kvtui.ui.look.rows import plain, width_of
 from kvtui.ui.state import StreamState
 
 WIDTHS = (44, 46, 72, 120)

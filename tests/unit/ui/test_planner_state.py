@@ -13,6 +13,8 @@ from kvtui.memory import model as models
 from kvtui.text import GIB
 from kvtui.ui.draw.planner import WIDE, answer_rows
 from kvtui.ui.draw.planner_side import note_rows, title_of, whole_text
+from kvtui.ui.look.rows import plain, width_of
+from kvtui.ui.look.ticks import tick_label, ticks
 from kvtui.ui.planner import lists
 from kvtui.ui.planner.answer import Planner, smallest
 from kvtui.ui.planner.curve import (
@@ -25,8 +27,6 @@ from kvtui.ui.planner.curve import (
 )
 from kvtui.ui.planner.form import FIELDS, Known, PlannerForm
 from kvtui.ui.planner.presets import PRESETS
-from kvtui.ui.rows import plain, width_of
-from kvtui.ui.ticks import tick_label, ticks
 
 FORM = PlannerForm(card="RTX 4090")
 ENGINES = ("formula", "vllm", "llama.cpp", "sglang")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvtui.ui import history as module
-from kvtui.ui.history import History
-from kvtui.ui.search import Search
+from kvtui.ui.stream import history as module
+from kvtui.ui.stream.history import History
+from kvtui.ui.stream.search import Search
 
 WORDS = st.lists(st.sampled_from(["ab", "abc", "x", "缓存", "É", "\n"]), max_size=60)
 

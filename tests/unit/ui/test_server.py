@@ -10,8 +10,8 @@ import pytest
 from kvtui.config import Endpoint
 from kvtui.telemetry.status import ServerStatus, Source
 from kvtui.ui.draw.memory import memory_rows
-from kvtui.ui.rows import plain, width_of
-from kvtui.ui.server import ServerWatch, may_ask_unbidden, server_kv
+from kvtui.ui.endpoint.server import ServerWatch, may_ask_unbidden, server_kv
+from kvtui.ui.look.rows import plain, width_of
 from kvtui.ui.state import MemoryState, ServerKV
 from tests.wire.scripted import Asked, scripted
 

@@ -10,8 +10,8 @@ from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 from textual.color import Color
 from textual.theme import Theme
 
-from kvtui.ui.roles import ROLE_NAMES, Palette
-from kvtui.ui.themes import (
+from kvtui.ui.look.roles import ROLE_NAMES, Palette
+from kvtui.ui.look.themes import (
     DEFAULT_THEME,
     build_theme,
     load_theme,

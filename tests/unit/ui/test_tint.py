@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kvtui.ui.rows import plain, width_of
-from kvtui.ui.tint import legend, tint_of
+from kvtui.ui.look.rows import plain, width_of
+from kvtui.ui.stream.tint import legend, tint_of
 
 
 def test_twice_and_five_times_the_median() -> None:

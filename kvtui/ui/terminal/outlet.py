@@ -21,8 +21,8 @@ OBEYED = re.compile(
 class Outlet(LineFilter):
     """Drops what a terminal would obey from titles, fields, notices: whatever forgot to before.
 
-    Rows show such characters as signs already (``kvtui.ui.rows.inert``); here nothing may change
-    its width any more, so they give way to spaces.
+    Rows show such characters as signs already (``kvtui.ui.look.rows.inert``); here nothing may
+    change its width any more, so they give way to spaces.
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002

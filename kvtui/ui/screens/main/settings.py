@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kvtui.config import Settings
-    from kvtui.ui.conductor import Conductor
     from kvtui.ui.memory import MemoryView
+    from kvtui.ui.stream.conductor import Conductor
     from kvtui.ui.widgets.stream_pane import StreamPane
 
 

@@ -9,7 +9,7 @@ from kvtui.language import tr
 if TYPE_CHECKING:
     from textual.app import App
 
-    from kvtui.ui.conductor import Conductor
+    from kvtui.ui.stream.conductor import Conductor
     from kvtui.ui.widgets.panes import MemoryPane
     from kvtui.ui.widgets.stream_pane import StreamPane
 

@@ -1,7 +1,7 @@
 """Rows of text with roles: what every pane draws, before any colour is known.
 
-A span names a *role* (``muted``, ``bad``, ``used``), never a colour: ``kvtui.ui.roles`` turns roles
-into styles of the theme in use. All widths are in terminal cells.
+A span names a *role* (``muted``, ``bad``, ``used``), never a colour: ``kvtui.ui.look.roles`` turns
+roles into styles of the theme in use. All widths are in terminal cells.
 
 Every text passes ``inert`` when it becomes a span or is cut to a width: what a server, a file or a
 variable holds is shown, never obeyed by the terminal.

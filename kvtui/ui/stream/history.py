@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from kvtui.ui.rows import break_points
+from kvtui.ui.look.rows import break_points
 
 MAX_LINES = 200_000
 """Wrapped lines kept."""

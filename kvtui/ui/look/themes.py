@@ -42,7 +42,7 @@ class LoadedTheme(NamedTuple):
 
 def theme_folder() -> Path:
     """The folder of the shipped themes: in the wheel, else beside the package in a checkout."""
-    package = Path(__file__).parents[1]
+    package = Path(__file__).parents[2]
     inside = package / "themes"
     return inside if inside.is_dir() else package.parent / "themes"
 

@@ -18,13 +18,13 @@ from kvtui.failure import Evidence, Hint
 from kvtui.measure.figures import RunFigures, Snapshot
 from kvtui.stream.request import Request
 from kvtui.text import one_line, redact
-from kvtui.ui.cache_effect import CacheEffect
-from kvtui.ui.endpoint_view import asked_for_models, endpoint_view, engine_note
-from kvtui.ui.failure_log import FailureLog
-from kvtui.ui.frame import Frame, passages
+from kvtui.ui.endpoint.view import asked_for_models, endpoint_view, engine_note
 from kvtui.ui.ports import HistoryLike, PreparedLike, RunLike, SessionLike
-from kvtui.ui.repeats import median_of
 from kvtui.ui.state import EndpointView, ErrorsState, Failure, PromptForm, StreamState, is_demo
+from kvtui.ui.stream.cache_effect import CacheEffect
+from kvtui.ui.stream.failure_log import FailureLog
+from kvtui.ui.stream.frame import Frame, passages
+from kvtui.ui.stream.repeats import median_of
 
 SERIES_POINTS = 240
 FIGURES_S = 0.095

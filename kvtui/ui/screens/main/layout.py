@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kvtui.ui.splits import Splits
+from kvtui.ui.layout.splits import Splits
 from kvtui.ui.widgets.split_panes import SplitPanes
 
 if TYPE_CHECKING:

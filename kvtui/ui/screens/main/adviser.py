@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     from kvtui.config import Endpoint
     from kvtui.ui.adviser.watch import Adviser
-    from kvtui.ui.conductor import Conductor
-    from kvtui.ui.frame import Frame
     from kvtui.ui.memory import MemoryView
+    from kvtui.ui.stream.conductor import Conductor
+    from kvtui.ui.stream.frame import Frame
     from kvtui.ui.widgets.advice_line import AdviceLine
 
 

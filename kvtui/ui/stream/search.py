@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kvtui.ui.history import History, Line
+    from kvtui.ui.stream.history import History, Line
 
 
 class Search:

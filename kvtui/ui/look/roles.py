@@ -9,7 +9,7 @@ from rich.style import Style
 from textual.color import Color, ColorParseError
 from textual.strip import Strip
 
-from kvtui.ui.rows import Row
+from kvtui.ui.look.rows import Row
 
 # role -> (theme variables, first known wins; bold; italic; reverse)
 _ROLES: dict[str, tuple[tuple[str, ...], bool, bool, bool]] = {

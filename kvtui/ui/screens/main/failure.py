@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from textual.app import App
 
     from kvtui.doctor.steps import Step
-    from kvtui.ui.conductor import Conductor
+    from kvtui.ui.look.veil import Veil
     from kvtui.ui.state import Failure
-    from kvtui.ui.veil import Veil
+    from kvtui.ui.stream.conductor import Conductor
     from kvtui.ui.widgets.panes import ErrorsPane
 
 

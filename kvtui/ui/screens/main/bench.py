@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from textual.screen import Screen
     from textual.timer import Timer
 
-    from kvtui.ui.conductor import Conductor
+    from kvtui.ui.endpoint.server import ServerWatch
     from kvtui.ui.experiments.lab import Lab
     from kvtui.ui.memory import MemoryView
     from kvtui.ui.screens.experiments import ExperimentsScreen
-    from kvtui.ui.server import ServerWatch
     from kvtui.ui.state import ServerKV
+    from kvtui.ui.stream.conductor import Conductor
     from kvtui.ui.widgets.bars import HeaderBar
 
 MARK_S = 1.0

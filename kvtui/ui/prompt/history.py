@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kvtui.text import redact, sanitise
-from kvtui.ui.paste import LONGEST
+from kvtui.ui.terminal.paste import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

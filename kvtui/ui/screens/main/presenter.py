@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from textual.app import App
 
-    from kvtui.ui.conductor import Conductor
+    from kvtui.ui.look.veil import Veil
     from kvtui.ui.state import EndpointView
-    from kvtui.ui.veil import Veil
+    from kvtui.ui.stream.conductor import Conductor
     from kvtui.ui.widgets.bars import FooterBar
     from kvtui.ui.widgets.panes import ErrorsPane
     from kvtui.ui.widgets.stream_pane import StreamPane
@@ -50,7 +50,7 @@ class PresenterActions:
         """Hide what is to be hidden of the endpoint and the failures as they are now."""
         veil = None
         if self.presenting:
-            from kvtui.ui.veil import Veil, names_of
+            from kvtui.ui.look.veil import Veil, names_of
 
             conductor = self.conductor
             prepared = None if conductor is None else conductor.prepared

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kvtui.ui.conductor import Conductor
-    from kvtui.ui.prompt_history import PromptHistory
+    from kvtui.ui.prompt.history import PromptHistory
+    from kvtui.ui.stream.conductor import Conductor
 
 
 class PromptActions:
@@ -29,7 +29,7 @@ class PromptActions:
     def prompts(self) -> PromptHistory:
         """What was asked before."""
         if self._prompts is None:
-            from kvtui.ui.prompt_history import PromptHistory
+            from kvtui.ui.prompt.history import PromptHistory
 
             self._prompts = PromptHistory(self.app.remembered.get("prompts", list) or ())
         return self._prompts

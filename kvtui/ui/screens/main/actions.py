@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
     from textual.app import App
 
-    from kvtui.ui.conductor import Conductor
     from kvtui.ui.memory import MemoryView
     from kvtui.ui.screens.picker import Choice
+    from kvtui.ui.stream.conductor import Conductor
     from kvtui.ui.widgets.stream_pane import StreamPane
 
 
@@ -263,7 +263,7 @@ class MainActions:
         """Find a command by typing."""
         from kvtui.language import tr
         from kvtui.ui.commands import offered, shown_key
-        from kvtui.ui.rows import left
+        from kvtui.ui.look.rows import left
 
         embedded = self.conductor is None or self.conductor.endpoint.embedded
         choices = [

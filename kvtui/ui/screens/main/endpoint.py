@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kvtui.ui.conductor import Conductor
+    from kvtui.ui.endpoint.server import ServerWatch
     from kvtui.ui.experiments.lab import Lab
     from kvtui.ui.memory import MemoryView
     from kvtui.ui.screens.picker import Choice
-    from kvtui.ui.server import ServerWatch
     from kvtui.ui.state import ServerKV
+    from kvtui.ui.stream.conductor import Conductor
 
 _STOP_S = 3.0
 """A stream that is stopped ends within a tenth of this; the bound is for what hangs."""
@@ -56,7 +56,7 @@ class EndpointActions:
             self.say("One moment: kvtui is still starting.")
             return
         from kvtui.language import tr
-        from kvtui.ui.endpoints import endpoint_choices
+        from kvtui.ui.endpoint.choices import endpoint_choices
         from kvtui.ui.opening import read_settings
 
         settings, problem = read_settings()

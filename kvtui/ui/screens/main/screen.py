@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kvtui.ui.commands import bindings
+from kvtui.ui.layout.sizes import HEIGHTS, WIDTHS, take_size
 from kvtui.ui.messages import (
     ConductorReady,
     EndpointReady,
@@ -16,19 +17,18 @@ from kvtui.ui.messages import (
     ServerSaid,
     SessionReady,
 )
-from kvtui.ui.paint import CellsCompositor, PaintedWhereSeen
-from kvtui.ui.screens.actions import MainActions
-from kvtui.ui.screens.adviser_actions import AdviserActions
-from kvtui.ui.screens.bench_actions import BenchActions
-from kvtui.ui.screens.endpoint_actions import EndpointActions
-from kvtui.ui.screens.failure_actions import FailureActions
-from kvtui.ui.screens.layout_actions import LayoutActions
-from kvtui.ui.screens.presenter_actions import PresenterActions
-from kvtui.ui.screens.prompt_actions import PromptActions
-from kvtui.ui.screens.settings_actions import SettingsActions
-from kvtui.ui.screens.stream_actions import StreamActions
-from kvtui.ui.sizes import HEIGHTS, WIDTHS, take_size
+from kvtui.ui.screens.main.actions import MainActions
+from kvtui.ui.screens.main.adviser import AdviserActions
+from kvtui.ui.screens.main.bench import BenchActions
+from kvtui.ui.screens.main.endpoint import EndpointActions
+from kvtui.ui.screens.main.failure import FailureActions
+from kvtui.ui.screens.main.layout import LayoutActions
+from kvtui.ui.screens.main.presenter import PresenterActions
+from kvtui.ui.screens.main.prompt import PromptActions
+from kvtui.ui.screens.main.settings import SettingsActions
+from kvtui.ui.screens.main.stream import StreamActions
 from kvtui.ui.state import MemoryState
+from kvtui.ui.terminal.paint import CellsCompositor, PaintedWhereSeen
 from kvtui.ui.widgets.advice_line import AdviceLine
 from kvtui.ui.widgets.bars import FooterBar, HeaderBar, TabsBar
 from kvtui.ui.widgets.lines import LinesWidget
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from kvtui.config import Endpoint
-    from kvtui.ui.conductor import Conductor
-    from kvtui.ui.frame import Frame
+    from kvtui.ui.endpoint.server import ServerWatch
     from kvtui.ui.memory import MemoryView
     from kvtui.ui.ports import SessionLike
-    from kvtui.ui.server import ServerWatch
     from kvtui.ui.state import ServerKV
+    from kvtui.ui.stream.conductor import Conductor
+    from kvtui.ui.stream.frame import Frame
 
 
 LOOKS = 5
@@ -291,7 +291,7 @@ class MainScreen(
         """A server of this machine is asked about itself at once, any other at the first run."""
         if self.server is None:
             return
-        from kvtui.ui.server import may_ask_unbidden
+        from kvtui.ui.endpoint.server import may_ask_unbidden
 
         if self.conductor is not None and self.conductor.endpoint.ready:
             if may_ask_unbidden(endpoint):

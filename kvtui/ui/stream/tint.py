@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kvtui.language import tr
 from kvtui.text import UNKNOWN, milliseconds
-from kvtui.ui.rows import Row, crop, row
+from kvtui.ui.look.rows import Row, crop, row
 
 SLOW, STALL = 2.0, 5.0
 """Times the median gap."""

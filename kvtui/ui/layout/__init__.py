@@ -1,0 +1,1 @@
+"""Which size class the screen has, and where its panes' borders stand."""

@@ -1,0 +1,1 @@
+"""What stands between the app and the terminal: output, pasted text, signals."""
