@@ -22,10 +22,10 @@ def match(query: str, name: str, more: str = "") -> Match | None:
     begins with the first word is best. Where a word stands nowhere, its letters may still stand in
     the name in their order, from the beginning of a word on.
     """
-    folded, rest = _folded(name), more.casefold()
+    folded, rest = _folded(name), _folded(more)
     places: set[int] = set()
     rank = 0
-    for index, word in enumerate(query.casefold().split()):
+    for index, word in enumerate(_folded(query).split()):
         at = folded.find(word)
         if at >= 0:
             places.update(range(at, at + len(word)))

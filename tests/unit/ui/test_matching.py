@@ -27,6 +27,12 @@ def test_what_fits(query: str, name: str, more: str, typed: str) -> None:
     assert "".join(name[at] for at in sorted(found.places)) == typed
 
 
+@pytest.mark.parametrize("name", ["Straße", "İstanbul", "ŉ"])
+def test_a_letter_that_has_no_single_small_one_is_found(name: str) -> None:
+    assert match(name, name) is not None
+    assert match(name, "a", name) is not None
+
+
 @pytest.mark.parametrize(("query", "name"), [("xyz", "Llama"), ("ama", "b lx amb"), ("8b q", "8B")])
 def test_what_does_not(query: str, name: str) -> None:
     assert match(query, name) is None
