@@ -19,6 +19,7 @@ Predicate = Callable[[Case, str], bool]
 _LIVELY_S = 2.0
 """A stream whose last event is no older is not silent."""
 
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _IN_PROMPT = re.compile(
     r"(\d[\d,_]{0,11})(?: tokens)? (?:in|from|of) (?:the |your )?(?:messages?|prompt|input)"
 )
@@ -68,6 +69,7 @@ PREDICATES: dict[str, Predicate] = {
     "json": lambda case, _: case.error.is_error,
     "embedded": lambda case, _: case.evidence.embedded,
     "key_sent": lambda case, _: case.evidence.key.origin is not None,
+    "key_variable": lambda case, _: _VARIABLE.fullmatch(case.evidence.key.origin or "") is not None,
     "login_token": lambda case, _: case.evidence.key.kind == LOGIN_TOKEN,
     "key_of_other": _other_owner,
     "partial": lambda case, _: case.evidence.content_chars + case.evidence.reasoning_chars > 0,

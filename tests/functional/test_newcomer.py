@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from fakes import EMBEDDED, REMOTE, Script, make_app
-from test_screen import AUTH, at, ready, shown, until
+from test_screen import AUTH, AUTH_EVIDENCE, at, ready, shown, until
 
 from kvtui.commands.group import kvtui
 from kvtui.config import Defaults, Settings
@@ -289,7 +289,7 @@ async def test_a_demo_is_labelled_as_one_and_the_memory_is_the_models() -> None:
     app = make_app(prepared=prepared)
     async with app.run_test(size=(140, 40)) as pilot:
         main = await ready(pilot)
-        assert "demo-auth  (an answer on demand" in shown(main.header)
+        assert "demo-auth  (a demo, answered by no model; M goes back" in shown(main.header)
         assert "real model" not in shown(main.header)
         assert main.memory_pane.state.model == "kvtui-tiny"
         await pilot.press("M", *"tiny", "enter")
@@ -297,7 +297,34 @@ async def test_a_demo_is_labelled_as_one_and_the_memory_is_the_models() -> None:
         assert "a real model" in shown(main.header)
         await pilot.press("M", *"server", "enter")
         await pilot.pause()
-        assert "an answer on demand" in shown(main.header)
+        assert "a demo, answered by no model" in shown(main.header)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_demo_that_failed_says_how_to_get_back_to_the_model(size: tuple[int, int]) -> None:
+    app = make_app(Script(pieces=[], verdict=AUTH, evidence=AUTH_EVIDENCE, finish=None))
+    async with app.run_test(size=size) as pilot:
+        main = await ready(pilot)
+        await pilot.press("M", *"demo-auth", "enter", "enter")
+        await at(pilot, 5)
+        screen = on_screen(main)
+        assert "M  back to the model" in screen
+        assert "measure it" not in screen  # as though it would come to something
+        await pilot.press("M", *"tiny", "enter")
+        await pilot.pause()
+        assert "measure it" in on_screen(main)
+
+
+async def test_an_endpoint_that_cannot_be_used_says_what_to_press() -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        main = await ready(pilot)
+        main.post_message(OpeningFailed("There is no such profile."))
+        await pilot.pause()
+        screen = on_screen(main)
+        assert "There is no such profile." in screen
+        assert "D  the doctor" in screen
+        assert "E  another endpoint" in screen
 
 
 async def test_a_run_that_waits_is_said_in_its_place_and_called_off_by_esc() -> None:

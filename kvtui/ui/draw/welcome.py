@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kvtui.language import later, tr
 from kvtui.ui.look.rows import BLANK, Row, left, row, wrap
-from kvtui.ui.state import EndpointView
+from kvtui.ui.state import EndpointView, is_demo
 
 _FIRST = (
     ("⏎", later("send the prompt below, and measure it")),
@@ -14,6 +16,17 @@ _EMBEDDED = (
     ("k", later("KV cache off: send again, it slows down")),
     ("w", later("as if on a large model, for many (m, b)")),
     ("M", later("a demo of each failure")),
+)
+_DEMO = (
+    ("⏎", later("send the prompt: this demo goes wrong, on purpose")),
+    ("M", later("back to the model, or another demo")),
+    ("o", later("everything known of the failure")),
+    ("?", later("every key")),
+)
+_PROBLEM = (
+    ("D", later("the doctor: the endpoint, step by step")),
+    ("E", later("another endpoint, or the embedded engine")),
+    ("?", later("every key")),
 )
 _REMOTE = (
     ("M", later("choose among the models served")),
@@ -32,7 +45,7 @@ def welcome_rows(view: EndpointView, width: int) -> list[Row]:
     """The problem that keeps it from starting, or what to press first."""
     if view.problem:
         lines = wrap(view.problem, width)
-        return [BLANK, *[row((line, "warn")) for line in lines]]
+        return [BLANK, *[row((line, "warn")) for line in lines], BLANK, *_keys(_PROBLEM, width)]
     rows: list[Row] = [BLANK]
     if not view.ready:
         what = (
@@ -44,7 +57,14 @@ def welcome_rows(view: EndpointView, width: int) -> list[Row]:
         if view.waiting:
             rows += [row((line, "accent")) for line in wrap(tr("The run begins then."), width)]
         rows.append(BLANK)
-    for key, text in (*_FIRST, *(_EMBEDDED if view.embedded else _REMOTE), *_LAST):
+    if view.embedded and is_demo(view.model):
+        return [*rows, *_keys(_DEMO, width)]
+    return rows + _keys((*_FIRST, *(_EMBEDDED if view.embedded else _REMOTE), *_LAST), width)
+
+
+def _keys(table: Iterable[tuple[str, str]], width: int) -> list[Row]:
+    rows: list[Row] = []
+    for key, text in table:
         for index, line in enumerate(wrap(tr(text), width - _KEY)):
             rows.append(row((left("" if index else key, _KEY), "key"), (line, "muted")))
     return rows

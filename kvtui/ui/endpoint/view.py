@@ -45,7 +45,7 @@ def engine_note(prepared: PreparedLike, model: str) -> str:
     if geometry is None:
         return ""
     if is_demo(model):
-        return "an answer on demand, by no model"
+        return "a demo, answered by no model; M goes back to one"
     millions = geometry.n_params / 1e6
     size = f"{millions:,.1f}M" if millions < 10 else f"{millions:,.0f}M"
     if millions < 50:

@@ -361,3 +361,17 @@ def test_texts_are_sanitised_and_free_of_secrets(make_answer: Make) -> None:
 def test_server_text_is_cut(make_answer: Make) -> None:
     body = '{"error":{"message":"' + "long " * 2_000 + '"}}'
     assert len(classify(make_answer(status=400, body=body)).message) < 400
+
+
+@pytest.mark.parametrize(
+    ("origin", "told"),
+    [("OPENAI_API_KEY", True), ("the demo", False), ("api_key_command of profile box", False)],
+)
+def test_a_wrong_key_says_where_the_right_one_goes(
+    make_answer: Make, origin: str, told: bool
+) -> None:
+    answer = make_answer(
+        status=401, body='{"error":{"message":"Wrong"}}', key=KeyFacts(origin=origin, length=8)
+    )
+    fixes = " ".join(classify(answer).fixes)
+    assert (f"into {origin} and start kvtui again" in fixes) is told
