@@ -58,14 +58,14 @@ class BenchActions:
         from kvtui.ui.screens.experiments import ExperimentsScreen
 
         opened = [each for each in self.app.screen_stack if isinstance(each, ExperimentsScreen)]
-        self._uncover(opened[0] if opened else None)
+        self._lay_open(opened[0] if opened else None)
         if opened:
             return opened[0]
         screen = ExperimentsScreen(lab)
         self.app.push_screen(screen)
         return screen
 
-    def _uncover(self, screen: Screen[Any] | None = None) -> None:
+    def _lay_open(self, screen: Screen[Any] | None = None) -> None:
         """Close what lies over a screen; over this one where none is named."""
         below: Any = self if screen is None else screen
         while self.app.screen is not below:
@@ -108,7 +108,7 @@ class BenchActions:
             self.server.stop()
         if self.memory is not None:
             self.memory.forget_endpoint()
-        self._uncover()
+        self._lay_open()
         replay_instead(app, replay)
         self.say("A recorded run is played again, nothing is sent: E goes back to an endpoint.")
         return ""
