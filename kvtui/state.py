@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from kvtui.places import is_homeless
 from kvtui.places import state_path as state_path  # where it lies
+from kvtui.reading import read_at_most
 
 _LIMIT = 4 << 20
 """Bytes of the state that are read."""
@@ -38,8 +39,7 @@ def read_state(path: Path | None = None) -> State:
     """The remembered state, or an empty one with the reason; no file is no problem."""
     path = path or state_path()
     try:
-        with path.open("rb") as file:
-            content = file.read(_LIMIT + 1)
+        content = read_at_most(path, _LIMIT)
     except (FileNotFoundError, NotADirectoryError):
         return State({})
     except OSError as error:

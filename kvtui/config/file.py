@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from kvtui.places import config_path as config_path  # where it lies
+from kvtui.reading import read_at_most
 from kvtui.text import did_you_mean, one_line
 
 FILE_LIMIT = 1 << 20
@@ -111,8 +112,7 @@ def load_settings(path: Path | None = None) -> Settings:
 
 
 def _read(path: Path) -> bytes:
-    with path.open("rb") as file:  # bounded by reading: a device has no size to ask for
-        content = file.read(FILE_LIMIT + 1)
+    content = read_at_most(path, FILE_LIMIT)
     if len(content) > FILE_LIMIT:
         raise ConfigError(f"{path} is larger than {FILE_LIMIT:,} bytes: no configuration.")
     return content

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from kvtui.config import OPENAI_URL, TAOTOKEN_URL, ConfigError, Endpoint
 from kvtui.failure.providers import providers
+from kvtui.reading import read_at_most
 
 _MAX_BYTES = 1 << 20
 
@@ -205,10 +205,7 @@ def read_text(path: Path) -> str:
         ConfigError: It cannot be read, or is no text of a sensible size.
     """
     try:
-        if stat.S_ISFIFO(path.stat().st_mode) and not str(path).startswith(("/dev/fd/", "/proc/")):
-            raise ConfigError(f"{path} is a pipe: give a file.")
-        with path.open("rb") as file:
-            data = file.read(_MAX_BYTES + 1)
+        data = read_at_most(path, _MAX_BYTES)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from None
     if len(data) > _MAX_BYTES:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from kvtui.reading import refuse_pipe
+
 from .errors import PlanError
 from .units import ceil_div
 
@@ -131,6 +133,7 @@ def read_header(path: Path) -> Header:
     try:
         if path.is_dir():
             raise GgufError(f"{shown} is a folder: give the .gguf file in it")
+        refuse_pipe(path)
         with path.open("rb") as stream:
             size = path.stat().st_size
             header = _Reader(stream, size, shown).header()

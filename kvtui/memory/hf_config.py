@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from kvtui.reading import read_at_most
+
 from . import kv
 from .hf_fields import ConfigError, Fields
 from .hf_layers import layers_of
@@ -47,10 +49,10 @@ def read_config(path: Path) -> Model:
     try:
         if path.is_dir():
             raise ConfigError("", f"{shown} is a folder: give the config.json in it")
-        size = path.stat().st_size
-        if size > MAX_FILE_BYTES:
+        data = read_at_most(path, MAX_FILE_BYTES)
+        if (size := max(len(data), path.stat().st_size)) > MAX_FILE_BYTES:
             raise ConfigError("", f"{shown} is {size:,} B large: that is no config.json")
-        raw = json.loads(path.read_bytes())
+        raw = json.loads(data)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise ConfigError("", f"{shown} cannot be read: {reason}") from error
@@ -188,7 +190,7 @@ def _with_quantisation(raw: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
     if raw.get("quantization_config") is not None or beside == path or not beside.is_file():
         return raw
     try:
-        found = json.loads(beside.read_bytes()[:MAX_FILE_BYTES]).get("quantization")
+        found = json.loads(read_at_most(beside, MAX_FILE_BYTES)).get("quantization")
     except (OSError, ValueError, RecursionError, AttributeError) as error:
         raise ConfigError("", f"{beside.name} cannot be used: {_first_line(error)}") from error
     if not isinstance(found, Mapping):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fakes import Script, make_app
-from test_screen import AUTH, AUTH_EVIDENCE, at, ready, shown
+from test_screen import AUTH, AUTH_EVIDENCE, at, ready, shown, until
 from textual.geometry import Size
 
 from kvtui.state import load_state
@@ -96,11 +96,10 @@ async def test_borders_are_remembered_for_each_size_alone() -> None:
         await pilot.press("ctrl+left", "ctrl+up")
         moved = widths(main)
         await pilot.resize_terminal(80, 24)
-        await pilot.pause()
-        assert main.errors.outer_size.width == 32  # this size was not touched
+        # This size was not touched:
+        await until(pilot, lambda: main.errors.outer_size.width == 32)
         await pilot.resize_terminal(120, 40)
-        await pilot.pause()
-        assert widths(main) == moved
+        await until(pilot, lambda: widths(main) == moved)
     assert set(load_state()["splits"]) == {"w-120", "h-40"}
     again = make_app()
     async with again.run_test(size=(120, 40)) as pilot:

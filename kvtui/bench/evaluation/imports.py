@@ -10,6 +10,7 @@ import msgspec
 
 from kvtui.bench.evaluation import peers
 from kvtui.bench.evaluation.sides import Side, SideError, SideLevel, clean, known
+from kvtui.reading import read_at_most
 
 _MOST_FILE = 1 << 30
 
@@ -21,9 +22,9 @@ def read_side(path: Path) -> Side:
         SideError: It cannot be read, or is of no known kind.
     """
     try:
-        if path.stat().st_size > _MOST_FILE:
+        if path.stat().st_size > _MOST_FILE or path.is_char_device():  # without an end
             raise SideError(f"{path} is larger than {_MOST_FILE >> 30} GiB.")
-        data = path.read_bytes()
+        data = read_at_most(path, _MOST_FILE)
     except OSError as error:
         raise SideError(f"{path} cannot be read: {error.strerror or error}.") from None
     try:

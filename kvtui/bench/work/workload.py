@@ -13,6 +13,7 @@ import msgspec
 from kvtui.bench.requests.targets import Target
 from kvtui.bench.work.room import Room
 from kvtui.bench.work.slo import SloError, parse_slo
+from kvtui.reading import read_at_most
 from kvtui.text import did_you_mean, one_line
 
 Arrival = Literal["constant", "poisson"]
@@ -218,9 +219,10 @@ def _prompts(spec: Spec, path: Path) -> tuple[str, ...]:
 
 def _read(path: Path) -> str:
     try:
-        if path.stat().st_size > _MOST_FILE:
+        data = read_at_most(path, _MOST_FILE)
+        if len(data) > _MOST_FILE:
             raise WorkloadError(f"{path} is larger than {_MOST_FILE >> 20} MiB.")
-        return path.read_text(encoding="utf-8-sig")
+        return data.decode("utf-8-sig")
     except OSError as error:
         raise WorkloadError(f"{path} cannot be read: {error.strerror or error}.") from None
     except UnicodeDecodeError as error:

@@ -11,6 +11,7 @@ from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
 from kvtui.places import themes_path
+from kvtui.reading import read_at_most
 from kvtui.text import one_line
 
 DEFAULT_THEME = "kvtui-dark"
@@ -123,8 +124,7 @@ def load_theme(path: Path) -> LoadedTheme:
     Raises:
         OSError: the file cannot be read.
     """
-    with path.open("rb") as file:
-        content = file.read(FILE_LIMIT + 1)
+    content = read_at_most(path, FILE_LIMIT)
     if len(content) > FILE_LIMIT:
         why = f"larger than {FILE_LIMIT:,} bytes; default colours used"
         return LoadedTheme(_fallback(path.stem), (f"{path.name}: {why}",))

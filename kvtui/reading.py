@@ -1,0 +1,32 @@
+"""Reading a file that somebody names: bounded, and never a wait for what may not come.
+
+Importing this is cheap: the screen needs it before its first frame.
+"""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+
+def read_at_most(path: Path, limit: int) -> bytes:
+    """The file's bytes, at most ``limit`` and one more: a device has no size to ask for.
+
+    Raises:
+        OSError: It cannot be read, or is a named pipe (see ``refuse_pipe``).
+    """
+    refuse_pipe(path)
+    with path.open("rb") as file:
+        return file.read(limit + 1)
+
+
+def refuse_pipe(path: Path) -> None:
+    """Opening a named pipe waits until somebody writes to it, and mostly nobody will.
+
+    A shell's own pipes (``<(command)``) have their writer, and are let through.
+
+    Raises:
+        OSError: It is one, or is not there.
+    """
+    if stat.S_ISFIFO(path.stat().st_mode) and not str(path).startswith(("/dev/fd/", "/proc/")):
+        raise OSError(0, "it is a pipe: give a file")
