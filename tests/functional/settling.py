@@ -40,6 +40,8 @@ def _to_draw(screen: Screen[Any]) -> bool:
 
 
 def _at_work(app: Any) -> bool:
+    if app._resize_event is not None:  # taken up once the queues are empty
+        return True
     screen = app.screen
     if _to_draw(screen) and screen.is_current and not app._batch_count:
         screen._on_timer_update()  # the frame that its timer would draw within 1/60 s

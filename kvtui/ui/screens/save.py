@@ -31,7 +31,7 @@ class SaveScreen(ModalScreen[str]):
         """
         super().__init__()
         self._text = text
-        self._name = name
+        self._offered = name
         self._warned: Path | None = None
 
     def compose(self) -> ComposeResult:
@@ -39,7 +39,7 @@ class SaveScreen(ModalScreen[str]):
         with Vertical(id="save") as box:
             box.border_title = tr("Save the answer")
             box.border_subtitle = tr("⏎ save · esc leave")
-            yield Input(self._name, compact=True)
+            yield Input(self._offered, compact=True)
             said = tr(
                 "{count:,} characters, into {folder}", count=len(self._text), folder=Path.cwd()
             )

@@ -37,7 +37,7 @@ class BenchBar(LinesWidget):
 
     def __init__(self, name: str) -> None:
         super().__init__(id="bench-head")
-        self._name = name
+        self._what = name
         self._about: Row = BLANK
         self._state: Row = BLANK
 
@@ -48,7 +48,7 @@ class BenchBar(LinesWidget):
 
     def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
         """The line."""
-        start = row((" kvtui ", "badge-accent"), f"  {self._name}  ", *self._about)
+        start = row((" kvtui ", "badge-accent"), f"  {self._what}  ", *self._about)
         return [between(start, (*self._state, *row(" ")), width)]
 
 
