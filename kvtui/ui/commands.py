@@ -84,7 +84,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "experiments",
         ("x",),
-        "tests",
+        "experiments",
         "Experiments: the article's tests, sweeps under load, evidence for the cache.",
         "Run",
         7,

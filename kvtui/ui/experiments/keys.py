@@ -101,6 +101,8 @@ Inside a field only Enter, Esc, Tab, arrows and Ctrl keys act.
 ○ waiting   ◌ sending   ◎ prefill   ◉ decode   ● done   ▲ failed   ■ stopped
 ✓ the figures say so   ✗ they say the opposite   – they do not decide it
 
+TTFT, TPOT, ITL as on the main screen; E2E from the request to its last token; the knee is where more streams stop bringing throughput, goodput what keeps the limits.
+
 Medians over completed requests, warm-up left out. [a, b] is the median's 95 % interval by order statistics, a…b the extremes where there are too few for one; ~ a percentile that n is too small for; * over all, ramp and tail included."""  # noqa: E501
 
 
@@ -147,7 +149,7 @@ RUNS: tuple[Offer, ...] = (
             "delete", ("d", "delete"), "delete", "Delete the run's file; asks first.", "Run", 10
         )
     ),
-    Offer(Command("experiments", ("x",), "tests", "The Experiments screen.", "View", 11)),
+    Offer(Command("experiments", ("x",), "experiments", "The Experiments screen.", "View", 11)),
     Offer(
         Command(
             "back",

@@ -45,7 +45,7 @@ class BenchScreen(PaintedWhereSeen[None]):
         from kvtui.ui.screens.picker import PickerScreen
 
         items = [
-            (command.name, f"{command.label:<10} {command.help}", shown_key(command.keys[0]))
+            (command.name, f"{command.label:<12} {command.help}", shown_key(command.keys[0]))
             for command in commands_in(self.TABLE, self.mode)
             if command.name != "palette"
         ]

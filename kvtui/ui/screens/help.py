@@ -29,7 +29,7 @@ Inside a field only Enter, Esc, Tab and Ctrl keys act.
 ▓ weights   ▚ overhead   █ KV in use   ░ KV free   · outside the budget
 ~ an estimate   — not known   ┊ reasoning, apart from the answer
 
-TTFT is from the last byte of the request to the first token, TPOT the time from token to token after it, tok/s 1 / TPOT. GiB are 2^30 bytes.""")  # noqa: E501
+TTFT is from the last byte of the request to the first token, TPOT the time from token to token after it, tok/s 1 / TPOT, ITL the time from chunk to chunk, TTFA the time to the first token of the answer, after reasoning. MHA, GQA, MQA: a key and value head for each query head, for a group of them, for all. GiB are 2^30 bytes.""")  # noqa: E501
 
 
 class HelpScreen(ModalScreen[None]):
