@@ -138,7 +138,7 @@ def _cache_saves(
         text += f": the prefix cache saves {100 * saved:.0f} %{told} (p = {test.p:.2g})."
         return Finding("prefix_cache", text, True, figures)
     few = min(len(before), len(after)) < _TELLING
-    says = ": too few requests to tell" if few else ": no difference that a test would tell"
+    says = ": too few requests to tell" if few else ": no prefix cache shows in a test"
     return Finding("prefix_cache", f"{text}{says}{told}.", None if few else False, figures)
 
 
