@@ -87,7 +87,11 @@ def conclude(
     ended = tally.ended
     assert ended is not None
     content, reasoning = _texts(tally)
-    late = lag(tally.t_first, tally.t_last) if tally.t_first and tally.t_last else 0.0
+    late = stamped_late = 0.0
+    if tally.t_first and tally.t_last:
+        late = lag(tally.t_first, tally.t_last)
+        # A lag between the two moves neither: what was read late then was stamped late alone.
+        stamped_late = late and max(lag(t, t) for t in (tally.t_first, tally.t_last))
     bursts = ended.streamed and held_back(tally)
     chunked = "chunked" in ended.evidence.headers.get("transfer-encoding", "").lower()
     ours = bursts and late >= LATE_S and not framed_so(tally, chunked)  # this machine held it back
@@ -152,6 +156,7 @@ def conclude(
         tokens_per_chunk=tokens / tally.chunks if tokens and tally.chunks and counted else None,
         formulas=timing.formulas,
         loop_lag_ms=late * 1000,
+        stamp_lag_ms=stamped_late * 1000,
         stopped=ended.stopped,
     )
 

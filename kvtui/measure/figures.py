@@ -91,4 +91,8 @@ class RunFigures:
     formulas: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Figure name -> its formula with the numbers filled in."""
     loop_lag_ms: float | None = None
+    """Largest lag of our own event loop from the first to the last token."""
+    stamp_lag_ms: float | None = None
+    """Largest lag that touched the first or the last token's stamp: what TTFT and TPOT can be off.
+    """
     stopped: bool = False

@@ -82,9 +82,13 @@ def request_headers(endpoint: Endpoint, extra: Mapping[str, str]) -> dict[str, A
 
 
 def parameters_of(request: Request, quirks: Quirks) -> dict[str, Any]:
-    """The arguments of ``chat.completions.create`` for a request to an endpoint with ``quirks``."""
+    """The arguments of ``chat.completions.create`` for a request to an endpoint with ``quirks``.
+
+    The messages go beside the fields the SDK knows, in whose place it puts them unread: walking
+    them through its types costs more CPU than all else of building a request.
+    """
     arguments, extra = fields_of(request, quirks)
-    if extra:
-        arguments["extra_body"] = extra
+    arguments["extra_body"] = {"messages": arguments["messages"], **extra}
+    arguments["messages"] = ()
     arguments["extra_headers"] = request_headers(request.endpoint, request.extra_headers)
     return arguments

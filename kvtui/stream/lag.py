@@ -35,10 +35,13 @@ class LagWatch:
 
         Both in ``perf_counter`` seconds; may be called from any thread.
         """
-        return max(
-            (late for t, late in self._late.copy() if t >= begin and t - late <= end),
-            default=0.0,
-        )
+        worst = 0.0
+        for t, late in reversed(self._late.copy()):
+            if t < begin:
+                break  # they are in the order of their times
+            if late > worst and t - late <= end:
+                worst = late
+        return worst
 
     def _wait(self) -> None:
         self._due = perf_counter() + _PERIOD_S

@@ -14,7 +14,7 @@ from kvtui.measure.buffering import LATE_S
 _BUSY = 0.9
 _SHARE = 0.1
 _PART = 0.02
-"""Own lateness below this part of a request's decode time changes none of its figures."""
+"""Own lateness below this part of a request's decode time, or TTFT, changes neither."""
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -24,7 +24,8 @@ class Health(msgspec.Struct, frozen=True):
     loop_lag_ms_max: float | None
     """Own lateness in reading, the worst of each request."""
     late_share: float
-    """Requests read 20 ms late or more, and late enough to change their figures, of all."""
+    """Requests whose first or last token was read 20 ms late or more, and late enough to change
+    their figures, of all."""
     cpu_share: float
     """CPU seconds of this process a second: 1.0 is a whole core."""
     start_late_ms_p99: float | None
@@ -34,10 +35,12 @@ class Health(msgspec.Struct, frozen=True):
 
 
 def _late(sample: Sample) -> bool:
-    lag = sample.loop_lag_ms or 0.0
+    """Whether own lateness changed its TTFT or its decode time: not where it fell in between."""
+    lag = sample.loop_lag_ms if sample.stamp_lag_ms is None else sample.stamp_lag_ms
     first, last = sample.first_s, sample.last_s
     span = (last - first) * 1000 if first is not None and last is not None else 0.0
-    return lag >= LATE_S * 1000 and lag > _PART * span
+    known = lag or 0.0
+    return known >= LATE_S * 1000 and known > _PART * min(span, sample.ttft_ms or span)
 
 
 class HealthWatch:

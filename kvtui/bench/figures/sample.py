@@ -67,6 +67,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     finish_reason: str | None = None
     model_answered: str | None = None
     loop_lag_ms: Measured | None = None
+    stamp_lag_ms: Measured | None = None
+    """Of it, what touched the stamp of the first or the last token."""
     hints: tuple[str, ...] = ()
     reads: tuple[tuple[float, int], ...] = ()
     """(ms after t_send, chunks so far) of each read with tokens, where the stage keeps them."""
@@ -95,6 +97,7 @@ _FIGURES = (
     "e2e_tps", "connect_ms", "server_ms", "itl_p50_ms", "itl_p99_ms", "prompt_tokens",
     "cached_prompt_tokens", "completion_tokens", "estimated_tokens", "reasoning_tokens",
     "token_source", "chunks", "tokens_per_chunk", "finish_reason", "model_answered", "loop_lag_ms",
+    "stamp_lag_ms",
 )  # fmt: skip
 
 

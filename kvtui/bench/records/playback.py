@@ -62,9 +62,10 @@ class Recording:
     def meter(self, start: float, clock: Callable[[], float] | None = None) -> Meter:
         """A meter for it, which shows nothing yet; time begins at ``start``."""
         late = (self.sample.loop_lag_ms or 0.0) / 1000
+        stamped_late = (self.sample.stamp_lag_ms or 0.0) / 1000
         return Meter(
             per_chunk=self.tape.get("per_chunk"),
-            lag=lambda _, __: late,
+            lag=lambda begin, end: stamped_late if begin == end else late,
             clock=clock or (lambda: start),
             keep_pieces=clock is not None,
             started_at=self.sample.started_at,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import sys
 import threading
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -21,6 +20,7 @@ from kvtui.bench.requests.prepared import Prepared
 from kvtui.bench.requests.remembered import forget, recall, remember
 from kvtui.bench.requests.run import Run
 from kvtui.bench.requests.targets import Target
+from kvtui.bench.requests.undisturbed import Undisturbed
 from kvtui.config import Endpoint, load_settings, resolve_endpoint
 from kvtui.failure import Evidence, Verdict
 from kvtui.measure.meter import Meter
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _ENOUGH_CHUNKS = 8
 """Chunks of a run from which it tells how many tokens a chunk of that endpoint carries."""
-_SWITCH_S = 0.0005
-"""How long another thread may hold the interpreter while a stream is read and stamped."""
 
 
 _MODEL_FIXES = (
@@ -74,7 +72,7 @@ class Session:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._quirks: dict[str, Quirks] = {}
         self._per_chunk: dict[tuple[str, str], float] = {}
-        self._switch: float | None = None
+        self._undisturbed = Undisturbed()
 
     def warm(self) -> None:
         """Start the thread and its imports; returns at once."""
@@ -389,14 +387,10 @@ class Session:
     def _enter(self, run: Run) -> None:
         self._runs.add(run)
         self._lag.start()
-        if self._switch is None:
-            self._switch = sys.getswitchinterval()
-            sys.setswitchinterval(min(self._switch, _SWITCH_S))
+        self._undisturbed.begin()
 
     def _leave(self, run: Run) -> None:
         self._runs.discard(run)
         if not self._runs:
             self._lag.stop()
-            if self._switch is not None:
-                sys.setswitchinterval(self._switch)
-                self._switch = None
+            self._undisturbed.end()

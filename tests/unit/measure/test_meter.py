@@ -391,3 +391,15 @@ def test_a_verdict_may_come_from_anywhere() -> None:
     assert figures.completion_tokens is None
     assert figures.token_source == "none"
     assert bench.meter.snapshot().phase == "failed"
+
+
+@pytest.mark.parametrize(("late_at", "stamped"), [(0.2, 50.0), (0.7, 0.0), (1.19, 50.0)])
+def test_a_lag_counts_for_the_stamps_it_touched(late_at: float, stamped: float) -> None:
+    """Late by 50 ms until then: between the first token and the last it moves neither."""
+    until = SEND + late_at + 0.001
+    bench = Bench(lag=lambda begin, end: 0.05 * (begin <= until and until - 0.05 <= end))
+    bench.tokens(100)
+    bench.feed(final(100))
+    figures = bench.end()
+    assert figures.loop_lag_ms == 50.0
+    assert figures.stamp_lag_ms == stamped
