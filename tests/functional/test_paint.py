@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
 from fakes import Script, make_app
 from rich.cells import split_graphemes
+from test_screen import at, ready
 from textual._compositor import Compositor, CompositorUpdate
+from textual.geometry import Region
 
-from kvtui.ui.terminal.paint import CellsCompositor, CellsUpdate
+from kvtui.ui.terminal.cells import NEEDED, CellsCompositor, CellsUpdate
 
 
 class Terminal:
@@ -95,3 +98,43 @@ async def test_what_is_written_bit_by_bit_is_the_screen(
     assert terminal.partial >= 20
     width, height = size
     assert terminal.cells < terminal.partial * width * height * 0.5
+
+
+WIDE = "缓存保存的是已经算过的结果" * 8
+
+
+@pytest.mark.parametrize("region", [Region(0, 0, 3, 2), Region(1, 0, 4, 2), Region(3, 1, 20, 1)])
+async def test_a_wide_character_is_written_whole(terminal: Terminal, region: Region) -> None:
+    app = make_app(Script(pieces=[(0.05, "content", WIDE)]))
+    async with app.run_test(size=(81, 24), notifications=True) as pilot:
+        await ready(pilot)
+        await pilot.press("enter")
+        await at(pilot, 1.0)
+        assert any("缓存" in line for line in terminal.rows)
+        app.main.stream.text.refresh(region)
+        await pilot.pause()
+        assert terminal.rows == [strip.text for strip in app.main._compositor.render_strips()]
+        app.notify("It begins where it likes.")
+        await pilot.pause()
+        app.main.stream.text.refresh()
+        await pilot.pause()
+        assert terminal.rows == [strip.text for strip in app.main._compositor.render_strips()]
+        app.clear_notifications()
+        await pilot.pause()
+        assert terminal.rows == [strip.text for strip in app.main._compositor.render_strips()]
+    assert terminal.partial
+
+
+@pytest.mark.parametrize("lost", ["module", "name"])
+async def test_a_textual_without_what_is_needed_paints_as_it_does(
+    lost: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if lost == "module":
+        monkeypatch.setitem(sys.modules, "kvtui.ui.terminal.cells", None)  # as if not importable
+    else:
+        monkeypatch.setattr("kvtui.ui.terminal.cells.NEEDED", (*NEEDED, "renamed_since"))
+    app = make_app()
+    async with app.run_test() as pilot:
+        await ready(pilot)
+        assert type(app.main._compositor) is Compositor
+        assert app.main._compositor.render_strips()

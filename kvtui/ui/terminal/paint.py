@@ -1,80 +1,32 @@
-"""What goes to the terminal when little changed: the cells that did, and nothing beside them.
+"""Painting no more than what changed and is seen, where the Textual in use can be told to.
 
-Textual's own partial update renders every widget that the box around all changes touches, and each
-changed line from the start of its widget. With figures, text and gauges changing in three corners
-ten times a second, that box is the whole screen. Here each change is rendered by the one widget
-that shows it.
+What is overridden is private to Textual. Each part asks for what it needs first: under a version
+without it the screen is painted as Textual paints it, which costs more and looks the same.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-from textual._compositor import Compositor, CompositorUpdate
-from textual.geometry import Region
 from textual.screen import Screen, ScreenResultType
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from textual.strip import Strip
-    from textual.widget import Widget
 
+def paint_cells(screen: Screen[Any]) -> bool:
+    """Have the screen's partial updates cost what changed; False where Textual's own stay.
 
-class CellsUpdate(CompositorUpdate):
-    """Strips, and the cells where they begin."""
+    To be called before the screen's first layout.
+    """
+    stock = getattr(screen, "_compositor", None)
+    try:
+        from textual._compositor import Compositor
 
-    def __init__(self, strips: list[tuple[int, int, Strip]]) -> None:
-        self.strips = strips
-
-    def render_segments(self, console: Console) -> str:
-        """The update as the terminal reads it."""
-        return "".join(
-            f"\x1b[{y + 1};{x + 1}H{strip.render(console)}" for x, y, strip in self.strips
-        )
-
-
-class CellsCompositor(Compositor):
-    """Textual's compositor, with partial updates that cost what changed."""
-
-    def render_partial_update(self) -> CompositorUpdate | None:  # type: ignore[override]
-        """Render what changed since the last update; None where nothing did."""
-        screen = self.size.region
-        owned: dict[Widget, list[Region]] = {}
-        for dirty in self._dirty_regions:
-            self._share_out(dirty.intersection(screen), owned)
-        self._dirty_regions.clear()
-        strips: list[tuple[int, int, Strip]] = []
-        for widget, regions in owned.items():
-            place, _ = self.visible_widgets[widget]
-            top = min(region.y for region in regions)
-            end = max(region.bottom for region in regions)
-            lines = widget.render_lines(Region(0, top - place.y, place.width, end - top))
-            for y, start, stop in self._regions_to_spans(regions):
-                strips.append((start, y, lines[y - top].crop(start - place.x, stop - place.x)))
-        return CellsUpdate(strips) if strips else None
-
-    def _share_out(self, region: Region, owned: dict[Widget, list[Region]]) -> None:
-        """Give each part of the region to the widget that is in front there."""
-        if not region:
-            return
-        for widget, (place, clip) in self.visible_widgets.items():  # the front first
-            part = place.intersection(clip).intersection(region)
-            if part:
-                owned.setdefault(widget, []).append(part)
-                if part != region:
-                    for rest in _around(part, region):
-                        self._share_out(rest, owned)
-                return
-
-
-def _around(part: Region, whole: Region) -> tuple[Region, ...]:
-    """What is left of ``whole`` above, below, left and right of ``part``."""
-    return (
-        Region(whole.x, whole.y, whole.width, part.y - whole.y),
-        Region(whole.x, part.bottom, whole.width, whole.bottom - part.bottom),
-        Region(whole.x, part.y, part.x - whole.x, part.height),
-        Region(part.right, part.y, whole.right - part.right, part.height),
-    )
+        from kvtui.ui.terminal.cells import NEEDED, CellsCompositor
+    except ImportError:
+        return False
+    if type(stock) is not Compositor or not all(hasattr(stock, name) for name in NEEDED):
+        return False
+    screen._compositor = CellsCompositor()
+    return True
 
 
 class PaintedWhereSeen(Screen[ScreenResultType]):
@@ -91,6 +43,7 @@ class PaintedWhereSeen(Screen[ScreenResultType]):
         return current and (self.app.screen is self or self.app.screen.styles.background.a < 1)
 
     def _compositor_refresh(self) -> None:
+        # Called by Textual alone: one that knows it no more does not come here.
         super()._compositor_refresh()
         if self.app.screen is not self:
             self._repaint_required = False  # what changed has been handed on

@@ -28,7 +28,7 @@ from kvtui.ui.screens.main.prompt import PromptActions
 from kvtui.ui.screens.main.settings import SettingsActions
 from kvtui.ui.screens.main.stream import StreamActions
 from kvtui.ui.state import MemoryState
-from kvtui.ui.terminal.paint import CellsCompositor, PaintedWhereSeen
+from kvtui.ui.terminal.paint import PaintedWhereSeen, paint_cells
 from kvtui.ui.widgets.advice_line import AdviceLine
 from kvtui.ui.widgets.bars import FooterBar, HeaderBar, TabsBar
 from kvtui.ui.widgets.lines import LinesWidget
@@ -77,7 +77,7 @@ class MainScreen(
 
     def __init__(self, *, fps: int = 30) -> None:
         super().__init__()
-        self._compositor = CellsCompositor()
+        paint_cells(self)
         self.conductor: Conductor | None = None
         """What runs requests; None until it is imported, a moment after the first frame."""
         self.memory: MemoryView | None = None
