@@ -6,7 +6,9 @@ Importing this is cheap: the screen needs it before its first frame.
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 
 def read_at_most(path: Path, limit: int) -> bytes:
@@ -30,3 +32,11 @@ def refuse_pipe(path: Path) -> None:
     """
     if stat.S_ISFIFO(path.stat().st_mode) and not str(path).startswith(("/dev/fd/", "/proc/")):
         raise OSError(0, "it is a pipe: give a file")
+
+
+def lines_of(file: BinaryIO, most: int) -> Iterator[bytes]:
+    """The lines from here on; of one that is longer than ``most`` bytes only its beginning."""
+    while line := file.readline(most):
+        yield line
+        while len(line) == most and not line.endswith(b"\n"):
+            line = file.readline(most)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kvtui.ui.themes import load_theme
 
 from kvtui.bench.evaluation.imports import read_side
 from kvtui.bench.evaluation.sides import SideError
@@ -17,8 +17,9 @@ from kvtui.config import ConfigError, load_settings
 from kvtui.memory.errors import PlanError
 from kvtui.memory.gguf_header import read_header
 from kvtui.memory.hf_config import read_config
-from kvtui.reading import read_at_most
+from kvtui.reading import lines_of, read_at_most
 from kvtui.state import read_state
+from kvtui.ui.look.themes import load_theme
 
 READERS: dict[Callable[[Path], Any], type[Exception]] = {
     load_settings: ConfigError,
@@ -71,3 +72,10 @@ def test_a_shells_pipe_and_a_limit(tmp_path: Path) -> None:
         os.close(into)
     (tmp_path / "file").write_bytes(b"abc")
     assert read_at_most(tmp_path / "file", 9) == b"abc"
+
+
+def test_of_a_line_that_is_too_long_only_the_beginning_is_held() -> None:
+    text = b"short\n" + b"x" * 25 + b"\n" + b"123456789\n" + b"1234567890\n" + b"torn"
+    found = list(lines_of(io.BytesIO(text), 10))
+    assert found == [b"short\n", b"x" * 10, b"123456789\n", b"1234567890", b"torn"]
+    assert list(lines_of(io.BytesIO(b"x" * 20), 10)) == [b"x" * 10]

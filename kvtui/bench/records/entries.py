@@ -18,10 +18,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from kvtui.bench.records.schema import RecordError, version_of
+from kvtui.bench.records.schema import MOST_LINE, RecordError, version_of
+from kvtui.reading import lines_of
 
 _TAIL = 64 << 10
-_MOST_LINE = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def entry_of(path: Path) -> Entry:
     blank = Entry(path, stat.st_size, when)
     try:
         with path.open("rb") as file:
-            head = _headed(blank, file.readline(_MOST_LINE))
+            head = _headed(blank, file.readline(MOST_LINE))
             return _ended(head, file)
     except OSError as error:
         return replace(blank, broken=f"it cannot be read: {error.strerror or error}")
@@ -159,7 +159,7 @@ def _ended(entry: Entry, file: BinaryIO) -> Entry:
     begin = file.tell()
     if entry.size - begin > _TAIL:
         file.seek(entry.size - _TAIL)
-        file.readline(_MOST_LINE)  # the rest of a line that began before
+        file.readline(MOST_LINE)  # the rest of a line that began before
     found = _looked(entry, _lines(file), tail=True)
     if found is None:
         file.seek(begin)
@@ -169,7 +169,7 @@ def _ended(entry: Entry, file: BinaryIO) -> Entry:
 
 
 def _lines(file: BinaryIO) -> Iterator[_Line]:
-    for line in file:
+    for line in lines_of(file, MOST_LINE):
         try:
             yield _LINES.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -229,7 +229,7 @@ def _marked_before(path: Path) -> _Line | None:
     """Tags that were given while the run was under way, before its last 64 KiB."""
     marks = None
     with path.open("rb") as file:
-        for line in file:
+        for line in lines_of(file, MOST_LINE):
             if line.startswith(b'{"type":"meta"'):
                 try:
                     marks = _LINES.decode(line)

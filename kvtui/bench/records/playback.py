@@ -13,11 +13,12 @@ import msgspec
 
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.records.record import read_header
-from kvtui.bench.records.schema import VERSION, RecordError, migrated
+from kvtui.bench.records.schema import MOST_LINE, VERSION, RecordError, migrated
 from kvtui.bench.records.tape import TapeError, unpack
 from kvtui.failure import Evidence, Verdict, classify
 from kvtui.measure.figures import RunFigures
 from kvtui.measure.meter import Meter
+from kvtui.reading import lines_of
 from kvtui.stream.events import Event
 
 _FIGURES = (
@@ -144,8 +145,8 @@ def _requests(path: Path) -> Iterator[tuple[int, bytes, int]]:
     """The lines of the requests: number from 1, bytes, version of their schema."""
     try:
         with path.open("rb") as file:
-            _, version = read_header(file.readline(), path)
-            lines = (line for line in file if b'"type":"request"' in line[:64])
+            _, version = read_header(file.readline(MOST_LINE), path)
+            lines = (line for line in lines_of(file, MOST_LINE) if b'"type":"request"' in line[:64])
             for number, line in enumerate(lines, 1):
                 yield number, line, version
     except OSError as error:

@@ -35,6 +35,7 @@ import msgspec
 from kvtui.bench.figures.health import Health
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.records.schema import (
+    MOST_LINE,
     SCHEMA,
     VERSION,
     RecordError,
@@ -46,6 +47,7 @@ from kvtui.bench.requests.targets import Target
 from kvtui.bench.work.prompts import Words
 from kvtui.bench.work.workload import Workload, WorkloadError, from_table
 from kvtui.places import data_folder, user_path
+from kvtui.reading import lines_of
 
 __all__ = ["SCHEMA", "Record", "RecordError", "new_path", "read_header", "read_record", "runs_path"]
 
@@ -106,7 +108,7 @@ def read_record(path: Path) -> Record:
     torn = version = 0
     try:
         with path.open("rb") as file:
-            for line in file:
+            for line in lines_of(file, MOST_LINE):
                 if not line.strip():
                     continue
                 if header is None:

@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 
 VERSION = 2
+MOST_LINE = 64 << 20
+"""Bytes of a line that are read: no request's tape comes near it."""
 SCHEMA = f"kvtui.record/{VERSION}"
 
 
