@@ -97,6 +97,11 @@ class KvtuiApp(App[int]):
         """The main screen is the first: no other is laid out before it."""
         return self.main
 
+    def notify(self, message: str, **options: Any) -> None:
+        """Show a notice, unless it is shown already: a key pressed twice says nothing new."""
+        if not any(shown.message == message for shown in self._notifications):
+            super().notify(message, **options)
+
     # --- start ----------------------------------------------------------------------------------
 
     def on_mount(self) -> None:

@@ -527,3 +527,16 @@ def test_a_fix_that_names_a_flag_names_the_key_too() -> None:
     assert with_key("Give one with --model.") == "Give one with --model (key M)."
     for text in ("vLLM: --max-model-len 8192", "Set it: --max-tokens, or e on the screen."):
         assert with_key(text) == text
+
+
+# --- what is said twice ---------------------------------------------------------------------------
+
+
+async def test_a_notice_is_shown_once_however_often_its_key_is_pressed() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot)
+        await pilot.press("space", "space", "space")
+        assert [notice.message for notice in app._notifications] == [
+            "Only a replay can be held; esc stops a stream."
+        ]

@@ -61,6 +61,8 @@ def _tail(name: str) -> Callable[[Level], str]:
         figure: Figure | None = getattr(level, name)
         if figure is None:
             return UNKNOWN
+        if figure.n < 2:
+            return ""  # one value has no percentiles
         # With fewer than one value expected beyond it, it is the largest value by a name.
         mark = "~" if figure.n < 100 else ""
         return f"{mark}{milliseconds(figure.p99)}"
@@ -116,6 +118,7 @@ def level_rows(levels: Sequence[Level], width: int) -> list[Row]:
         columns.append(_GOOD)
     if not any(level.failed for level in levels):
         columns = [column for column in columns if column.head != "failed"]
+    columns = [each for each in columns if any(each.cell(level) for level in levels)]
     sizes = {
         column: max(len(column.head), *(len(column.cell(level)) for level in levels)) + 2
         for column in columns
