@@ -33,6 +33,11 @@ def tr(text: str, /, **values: object) -> str:
     return said.format(**values) if values else said
 
 
+def counted(number: int, one: str, more: str) -> str:
+    """``one`` or ``more``, texts marked with ``later``, with the number as their ``{n}``."""
+    return tr(one if number == 1 else more, n=f"{number:,}")
+
+
 def later(text: str) -> str:
     """Marks a text of a table, which ``tr`` translates where it is shown."""
     return text

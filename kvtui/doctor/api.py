@@ -17,6 +17,7 @@ from kvtui.doctor.case import Case
 from kvtui.doctor.failed import evidence_of, failed_step
 from kvtui.doctor.steps import Step
 from kvtui.failure import Evidence, ExceptionFact, Verdict, classify
+from kvtui.language import tr
 from kvtui.measure.figures import RunFigures
 from kvtui.measure.meter import Meter
 from kvtui.stream.client import Clients, request_headers
@@ -103,7 +104,7 @@ class Api:
         yield _timed(self._models(answer), begun)
         model = self._endpoint.model or _first_chat_model(answer.models)
         if model is None:
-            yield Step("stream", "unknown", "no model to ask: name one with --model")
+            yield Step("stream", "unknown", tr("no model to ask: name one with --model"))
             return
         async for step in self._stream(model, answer.models):
             yield step
@@ -191,12 +192,16 @@ class Api:
         )
         if _behind_key(verdict) and answer.models is None:
             # Some servers ask for the key first, whatever the path.
-            detail = f"{self._shown(self._base_url)}: {answer.status} came first"
+            detail = tr(
+                "{base_url}: {status} came first",
+                base_url=self._shown(self._base_url),
+                status=answer.status,
+            )
             return Step("path", "unknown", detail, None, notes), answer, verdict
         if not astray:
             return Step("path", "ok", self._shown(self._base_url), None, notes), answer, verdict
         if await self._takes_chat():
-            detail = "chat is served here, a model list is not"
+            detail = tr("chat is served here, a model list is not")
             return Step("path", "ok", detail, _ms(begun), notes), answer, None
         assert self._clients is not None
         found = await find_base_url(self._clients, self._endpoint, self._base_url)
@@ -207,7 +212,11 @@ class Api:
             self._base_url = found
             right = await self._ask(found)
             step = failed_step(
-                "path", wrong, _ms(begun), f"{self._shown(found)} answers", notes=notes
+                "path",
+                wrong,
+                _ms(begun),
+                tr("{found} answers", found=self._shown(found)),
+                notes=notes,
             )
             return step, right, classify(right.evidence) if right.models is None else None
         return failed_step("path", answer.evidence, _ms(begun), notes=notes), answer, verdict
@@ -242,29 +251,47 @@ class Api:
         if verdict is not None and verdict.cls == "auth" and verdict.subcode != "permission":
             return failed_step("key", answer.evidence, answer.ms, verdict=verdict)
         if answer.models is None:
-            return Step("key", "unknown", "the model list does not tell: the request decides")
+            return Step("key", "unknown", tr("the model list does not tell: the request decides"))
         if origin is None:
-            return Step("key", "unknown", "none sent, none asked for")
-        return Step("key", "ok", one_line(f"the model list takes the one from {origin}", 120))
+            return Step("key", "unknown", tr("none sent, none asked for"))
+        return Step(
+            "key",
+            "ok",
+            one_line(tr("the model list takes the one from {origin}", origin=origin), 120),
+        )
 
     def _models(self, answer: Answer) -> Step:
         """The models on offer, and whether the one asked for is among them."""
         models, asked = answer.models, self._endpoint.model
         if models is None:
-            return Step("models", "unknown", "the server lists none")
+            return Step("models", "unknown", tr("the server lists none"))
         self._quirks = replace(
             recognise(models.owners, models.server), base_url=self._quirks.base_url
         )
         notes = (models.note,) if models.note else ()
         number = len(models.ids)
         shown = ", ".join(models.ids[:_SHOWN_MODELS])
-        more = f" and {number - _SHOWN_MODELS:,} more" if number > _SHOWN_MODELS else ""
+        more = (
+            tr(" and {number:,} more", number=number - _SHOWN_MODELS)
+            if number > _SHOWN_MODELS
+            else ""
+        )
         if not number:
-            return Step("models", "unknown", "the list is empty", None, notes)
+            return Step("models", "unknown", tr("the list is empty"), None, notes)
         if asked is None or asked in models.ids:
-            found = f"{asked} is one of {number:,}" if asked else f"{shown}{more}"
+            found = (
+                tr("{asked} is one of {number:,}", asked=asked, number=number)
+                if asked
+                else f"{shown}{more}"
+            )
             return Step("models", "ok", one_line(found, 300), None, notes)
-        detail = f"{asked} is not in the list{did_you_mean(asked, models.ids)}: {shown}{more}"
+        detail = tr(
+            "{asked} is not in the list{asked2}: {shown}{more}",
+            asked=asked,
+            asked2=did_you_mean(asked, models.ids),
+            shown=shown,
+            more=more,
+        )
         return Step("models", "unknown", one_line(detail, 300), None, notes)
 
     # --- a streamed request -----------------------------------------------------------------------
@@ -304,7 +331,10 @@ class Api:
 
 def _told(model: str, figures: RunFigures) -> str:
     """``qwen3: TTFT 83 ms, 20 chunks, 74.2 tok/s, finish_reason stop``."""
-    parts = [f"{model}: TTFT {milliseconds(figures.ttft_ms)}", f"{figures.chunks:,} chunks"]
+    parts = [
+        f"{model}: TTFT {milliseconds(figures.ttft_ms)}",
+        tr("{chunks:,} chunks", chunks=figures.chunks),
+    ]
     if figures.decode_tps is not None:
         parts.append(f"{rate(figures.decode_tps)} tok/s")
     parts.append(f"finish_reason {figures.finish_reason or 'none'}")
@@ -315,9 +345,17 @@ def _usage(figures: RunFigures) -> Step:
     """Whether the server counts its tokens."""
     how = _COUNTED.get(figures.token_source)
     if how is None:
-        detail = "the server counts no tokens: rates are estimates, marked ~"
+        detail = tr("the server counts no tokens: rates are estimates, marked ~")
         return Step("usage", "unknown", detail)
-    return Step("usage", "ok", f"{count(figures.completion_tokens)} tokens, by {how}")
+    return Step(
+        "usage",
+        "ok",
+        tr(
+            "{completion_tokens} tokens, by {how}",
+            completion_tokens=count(figures.completion_tokens),
+            how=how,
+        ),
+    )
 
 
 def _ends_at_http(verdict: Verdict, answer: Answer) -> bool:

@@ -18,6 +18,7 @@ from kvtui.doctor.failed import evidence_of, failed_step
 from kvtui.doctor.steps import Step, not_reached
 from kvtui.failure.evidence import Phase
 from kvtui.failure.urlform import url_problem
+from kvtui.language import tr
 from kvtui.stream.gather import Redactor, cannot_be_sent, key_facts
 from kvtui.stream.proxy import Proxy, ProxySettingError, proxy_for
 from kvtui.text import one_line
@@ -85,11 +86,17 @@ class Checkup:
             pass  # the URL's own step says so
         detail = ", ".join(
             (
-                "the embedded engine" if endpoint.embedded else f"URL from {endpoint.chosen_by}",
+                tr("the embedded engine")
+                if endpoint.embedded
+                else tr("URL from {chosen_by}", chosen_by=endpoint.chosen_by),
                 self._key_text(),
-                f"proxy {self._proxy.url} from {self._proxy.variable}"
+                tr(
+                    "proxy {url} from {variable}",
+                    url=self._proxy.url,
+                    variable=self._proxy.variable,
+                )
                 if self._proxy
-                else "no proxy",
+                else tr("no proxy"),
             )
         )
         if proxy_error is not None:
@@ -105,9 +112,14 @@ class Checkup:
         facts = key_facts(self.endpoint)
         if facts.origin is None:
             wanted = facts.wanted_variable
-            return f"no key ({wanted} is not set)" if wanted else "no key"
-        what = "login token" if facts.kind == "oauth" else "key"
-        return f"{what} from {facts.origin} ({facts.length} characters)"
+            return tr("no key ({wanted} is not set)", wanted=wanted) if wanted else tr("no key")
+        what = tr("login token") if facts.kind == "oauth" else tr("key")
+        return tr(
+            "{what} from {origin} ({length} characters)",
+            what=what,
+            origin=facts.origin,
+            length=facts.length,
+        )
 
     async def _url(self) -> Step:
         begun = perf_counter()
@@ -125,7 +137,7 @@ class Checkup:
     async def _dns(self) -> Step:
         target, begun = self._target(), perf_counter()
         if network.is_address(target.host):
-            return Step("dns", "unknown", f"{target.host} is an address, not a name")
+            return Step("dns", "unknown", tr("{host} is an address, not a name", host=target.host))
         try:
             addresses = await network.resolve(target, self._limit)
         except TimeoutError:
@@ -135,9 +147,14 @@ class Checkup:
             return self._failed("dns", begun, error, phase="connect")
         shown = ", ".join(addresses[:_SHOWN_ADDRESSES])
         more = len(addresses) - _SHOWN_ADDRESSES
-        whose = f"the proxy {target.host}" if self._proxy else target.host
-        rest = f" and {more} more" if more > 0 else ""
-        return Step("dns", "ok", f"{whose} is {shown}{rest}", _ms(begun))
+        whose = tr("the proxy {host}", host=target.host) if self._proxy else target.host
+        rest = tr(" and {more} more", more=more) if more > 0 else ""
+        return Step(
+            "dns",
+            "ok",
+            tr("{whose} is {shown}{rest}", whose=whose, shown=shown, rest=rest),
+            _ms(begun),
+        )
 
     async def _tcp(self) -> Step:
         target, begun = self._target(), perf_counter()
@@ -145,22 +162,27 @@ class Checkup:
             peer = await network.connect(target, self._limit)
         except (OSError, UnicodeError) as error:
             return self._failed("tcp", begun, error, phase="connect")
-        whose = " (the proxy)" if self._proxy else ""
-        return Step("tcp", "ok", f"{peer} port {target.port}{whose}", _ms(begun))
+        whose = tr(" (the proxy)") if self._proxy else ""
+        return Step(
+            "tcp",
+            "ok",
+            tr("{peer} port {port}{whose}", peer=peer, port=target.port, whose=whose),
+            _ms(begun),
+        )
 
     async def _tls(self) -> Step:
         target, begun = self._target(), perf_counter()
         if not self._base_url.lower().startswith("https:"):
-            return Step("tls", "unknown", "plain HTTP")
+            return Step("tls", "unknown", tr("plain HTTP"))
         if self._proxy is not None:
-            return Step("tls", "unknown", "through the proxy: checked with the HTTP step")
+            return Step("tls", "unknown", tr("through the proxy: checked with the HTTP step"))
         context = await asyncio.to_thread(_trust)
         begun = perf_counter()
         try:
             version = await network.handshake(target, context, self._limit)
         except (OSError, UnicodeError) as error:
             return self._failed("tls", begun, error, phase="connect")
-        return Step("tls", "ok", f"{version}, certificate trusted", _ms(begun))
+        return Step("tls", "ok", tr("{version}, certificate trusted", version=version), _ms(begun))
 
     # --- failures ---------------------------------------------------------------------------------
 

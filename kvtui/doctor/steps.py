@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from kvtui.failure import Evidence, Verdict
+from kvtui.language import tr
 
 State: TypeAlias = Literal["ok", "failed", "unknown"]
 
@@ -61,4 +62,4 @@ def not_reached(done: Sequence[Step]) -> Iterator[Step]:
     names = {step.name for step in done}
     for name in TITLES:
         if name not in names:
-            yield Step(name, "unknown", "not reached")
+            yield Step(name, "unknown", tr("not reached"))

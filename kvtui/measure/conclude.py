@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from kvtui.failure import Evidence, Hint, KeyFacts, Verdict
-from kvtui.language import later, tr
+from kvtui.language import counted, later, tr
 from kvtui.measure.buffering import LATE_S, framed_so, held_back
 from kvtui.measure.figures import FirstToken, RunFigures, TokenSource
 from kvtui.measure.mask import Mask
@@ -283,7 +283,7 @@ def _hints(
                 tr(
                     "The server counted no tokens; ~{tokens} is an estimate from {chunks}.",
                     tokens=tokens,
-                    chunks=_some(tally.chunks, later("{n} chunk"), later("{n} chunks")),
+                    chunks=counted(tally.chunks, later("{n} chunk"), later("{n} chunks")),
                 ),
             )
         )
@@ -293,7 +293,7 @@ def _hints(
                 "few_samples",
                 tr(
                     "{tokens} are few: below {enough} a decode rate is noisy.",
-                    tokens=_some(tokens, later("{n} token"), later("{n} tokens")),
+                    tokens=counted(tokens, later("{n} token"), later("{n} tokens")),
                     enough=FEW_SAMPLES,
                 ),
             )
@@ -304,7 +304,7 @@ def _hints(
                 "warm_prefix",
                 tr(
                     "{tokens} came from the server's prefix cache: this TTFT is warm.",
-                    tokens=_some(
+                    tokens=counted(
                         tally.cached_prompt_tokens,
                         later("{n} prompt token"),
                         later("{n} prompt tokens"),
@@ -326,10 +326,6 @@ def _hints(
     for hint in hints:
         unique.setdefault(hint.subcode, hint)
     return tuple(unique.values())
-
-
-def _some(number: int, one: str, many: str) -> str:
-    return tr(one if number == 1 else many, n=number)
 
 
 def _ms(seconds: float | None) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from kvtui.language import tr
 from kvtui.prompt import DEFAULT_PROMPT, read_messages, read_prompt_file
 from kvtui.ui.endpoint.server import ServerWatch, server_kv
 from kvtui.ui.messages import (
@@ -133,7 +134,7 @@ def change_session(app: KvtuiApp, choice: str) -> None:
     assert conductor is not None
     settings, _ = read_settings()
     old, new = conductor.session, new_session(options_of(choice, app.options), settings)
-    conductor.change_session(new, choice or "as started")
+    conductor.change_session(new, choice or tr("as started"))
     if old is not None:  # its thread and its engine's process take a moment to end
         Thread(target=old.close, name="kvtui-closing", daemon=True).start()
     new.warm()
@@ -229,7 +230,7 @@ def read_settings() -> tuple[Settings, str]:
     try:
         return load_settings(path), ""
     except ConfigError as error:
-        return Settings(path), f"{error} The defaults are used."
+        return Settings(path), tr("{error} The defaults are used.", error=error)
 
 
 def load_memory(options: Mapping[str, Any], settings: Settings) -> tuple[MemoryView, list[str]]:
@@ -273,7 +274,11 @@ def frames_per_second(
         return usual, ""
     if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= MOST_FPS:
         return int(text), ""
-    return usual, f"KVTUI_FPS must be a whole number from 1 to {MOST_FPS}: {usual} is used."
+    return usual, tr(
+        "KVTUI_FPS must be a whole number from 1 to {most_fps}: {usual} is used.",
+        most_fps=MOST_FPS,
+        usual=usual,
+    )
 
 
 def take_language(app: KvtuiApp, settings: Settings) -> list[str]:

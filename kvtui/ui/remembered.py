@@ -8,6 +8,7 @@ from __future__ import annotations
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kvtui.language import tr
 from kvtui.state import read_state, save_state
 
 if TYPE_CHECKING:
@@ -66,4 +67,9 @@ class Remembered:
             except OSError as error:
                 say, self._say = self._say, None
                 if say is not None:
-                    say(f"Choices cannot be remembered: {error.strerror or error}.")
+                    say(
+                        tr(
+                            "Choices cannot be remembered: {strerror}.",
+                            strerror=error.strerror or error,
+                        )
+                    )

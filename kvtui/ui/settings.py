@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kvtui.config import Defaults, OwnCard, Profile
 from kvtui.config_edit import parse_value, settings_of, toml
+from kvtui.language import tr
 from kvtui.text import UNKNOWN, one_line, redact
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class SettingRow:
         if self.value is None or self.value == {}:
             return UNKNOWN
         if not self.editable:
-            return f"{len(self.value)} in the file"
+            return tr("{count} in the file", count=len(self.value))
         text = self.value if isinstance(self.value, str) else toml(self.value)
         return one_line(redact(text), 200)
 
@@ -69,9 +70,9 @@ class SettingRow:
     def when(self) -> str:
         """When a new value takes effect."""
         if self.origin not in ("remembered", "file", "default"):
-            return f"{self.origin} holds until the next start"
+            return tr("{origin} holds until the next start", origin=self.origin)
         late = self.key.startswith("defaults.") and self.setting.name in NEXT_START
-        return "takes effect at the next start" if late else "takes effect at once"
+        return tr("takes effect at the next start") if late else tr("takes effect at once")
 
     def parse(self, text: str) -> Any:
         """What a text typed for this key means; None takes the key out of the file."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -39,10 +40,27 @@ def marked() -> set[str]:
 
 
 def tables() -> set[str]:
-    """The texts of the tables: commands, advice, the tour."""
+    """The texts of the tables: commands, presets, fields, settings, steps, advice, the tour."""
+    from kvtui.bench.running.presets import PRESETS
+    from kvtui.config.file import Defaults, Profile
+    from kvtui.config_edit import settings_of
+    from kvtui.doctor.steps import TITLES
+    from kvtui.failure.evidence import WaitingFor
     from kvtui.ui.commands import COMMANDS, GROUPS
+    from kvtui.ui.experiments.keys import EXPERIMENTS, LEGEND, RECORD, RUNS
+    from kvtui.ui.experiments.knobs import KNOBS
+    from kvtui.ui.planner import form, keys, presets
 
-    found = {text for command in COMMANDS for text in (command.label, command.help)} | {*GROUPS}
+    found = {text for _, _, _, *said in keys.KEYS for text in said}
+    found |= {text for offer in (*EXPERIMENTS, *RUNS, *RECORD) for text in offer.command[2:4]}
+    found |= {text for knob in KNOBS for text in (knob.label, knob.hint)}
+    found |= {text for field in form.FIELDS.values() for text in (field.label, field.hint)}
+    found |= {name.replace("_", " ") for name in get_args(WaitingFor)}
+    found |= {"max tokens", "context full", "repetition", "reasoning exhausted"}  # outcomes
+    found |= {preset.about for preset in PRESETS.values()} | {*TITLES.values(), LEGEND}
+    found |= {text for preset in presets.PRESETS for text in (preset.title, preset.short)}
+    found |= {row.meaning for table in (Defaults, Profile) for row in settings_of(table)} - {""}
+    found |= {text for command in COMMANDS for text in (command.label, command.help)} | {*GROUPS}
     for path in (PACKAGE / "failure" / "advice.toml", PACKAGE / "ui" / "tour" / "steps.toml"):
         found |= set(texts_in(tomllib.loads(path.read_text(encoding="utf-8"))))
     return found
@@ -128,3 +146,89 @@ def test_a_flag_goes_before_the_environment_and_that_before_the_settings() -> No
     assert language.wanted(None, {"KVTUI_LANG": "b"}, "c") == "b"
     assert language.wanted(None, {}, "c") == "c"
     assert language.wanted(None, {}) is None
+
+
+# --- no text reaches the screen past the table ----------------------------------------------------
+
+SAYS = {"say", "_say", "notify"}
+"""Methods that show a sentence."""
+BORDERS = {"border_title", "border_subtitle", "placeholder"}
+WIDGETS = {"PickerScreen", "AskScreen", "ConfirmScreen", "BodyScreen", "ScrolledRows", "BenchBar"}
+WIDGETS |= {"Label", "Static", "Span"}
+"""Classes whose first argument is shown."""
+NAMES = {
+    *("kvtui", "llama.cpp", "vLLM", "SGLang", "TTFT", "TTFA", "TPOT", "TPS", "ITL", "ITL99", "E2E"),
+    *("KV", "p50", "p99", "tok", "tok/s", "ktok/s", "req/s", "GiB", "MiB", "KiB", "ms"),
+}
+"""Names and units, which are the same in every language."""
+
+
+def untranslated(path: Path) -> Iterator[tuple[int, str]]:
+    """(line, text) of every literal of a module of the screen that is shown as it stands."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        for shown in shown_by(node):
+            yield from ((shown.lineno, text) for text in spoken(shown))
+
+
+def shown_by(node: ast.AST) -> Iterator[ast.expr]:
+    """The expressions whose text a statement or a call puts onto the screen."""
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if name in SAYS | WIDGETS and node.args:
+            yield node.args[0]
+        for keyword in node.keywords:
+            if keyword.arg in BORDERS:
+                yield keyword.value
+        if name == "row":
+            yield from (arg.elts[0] for arg in node.args if isinstance(arg, ast.Tuple))
+            yield from (arg for arg in node.args if not isinstance(arg, ast.Tuple))
+    elif isinstance(node, ast.Assign) and getattr(node.targets[0], "attr", "") in BORDERS:
+        yield node.value
+
+
+def spoken(shown: ast.expr) -> Iterator[str]:
+    """The literals of an expression that hold words; what is passed on to a call is its own."""
+    if isinstance(shown, ast.Constant) and isinstance(shown.value, str):
+        words = re.findall(r"[A-Za-z][\w./']+", shown.value)
+        if any(word not in NAMES for word in words):
+            yield shown.value
+    elif isinstance(shown, ast.JoinedStr):
+        for part in shown.values:
+            yield from spoken(part)
+    elif isinstance(shown, ast.IfExp):
+        yield from (*spoken(shown.body), *spoken(shown.orelse))
+    elif isinstance(shown, ast.BinOp):
+        yield from (*spoken(shown.left), *spoken(shown.right))
+    elif isinstance(shown, ast.BoolOp):
+        for value in shown.values:
+            yield from spoken(value)
+    elif isinstance(shown, ast.FormattedValue):
+        yield from spoken(shown.value)
+    elif isinstance(shown, ast.Call) and getattr(shown.func, "id", "") in ("left", "right", "clip"):
+        yield from spoken(shown.args[0])
+
+
+def test_every_sentence_of_the_screen_goes_through_the_table() -> None:
+    found = {
+        f"{path.relative_to(PACKAGE)}:{line}: {text}"
+        for path in (PACKAGE / "ui").rglob("*.py")
+        for line, text in untranslated(path)
+    }
+    assert sorted(found) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "self.say('No prompt yet.')",
+        "self.say(f'{n} files')",
+        "self.notify(tr('a') if x else 'No prompt.')",
+        "box.border_title = 'Models'",
+        "row(('steps ', 'muted'))",
+        "Span(left('steps', 8), 'muted')",
+    ],
+)
+def test_what_passes_the_table_by_is_found(code: str, tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(code)
+    assert list(untranslated(path))

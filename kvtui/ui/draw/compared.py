@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kvtui.language import later, tr
 from kvtui.text import UNKNOWN, milliseconds, one_line, rate
 from kvtui.ui.look.rows import BLANK, Row, Span, clip, left, right, row, wrap
 
@@ -13,17 +14,17 @@ if TYPE_CHECKING:
 
 _NAMES = {"ttft_ms": "TTFT", "tpot_ms": "TPOT", "e2e_ms": "E2E"}
 _SAYS = {
-    "slower": ("▲ slower", "bad"),
-    "faster": ("✓ faster", "good"),
-    "same": ("– within the noise", "muted"),
-    "too few": ("– too few requests to tell", "muted"),
-    "untested": ("– no single requests to test", "muted"),
+    "slower": (later("▲ slower"), "bad"),
+    "faster": (later("✓ faster"), "good"),
+    "same": (later("– within the noise"), "muted"),
+    "too few": (later("– too few requests to tell"), "muted"),
+    "untested": (later("– no single requests to test"), "muted"),
 }
 _SCALARS = {
-    "output_tps": "tok/s",
-    "steady_output_tps": "tok/s steady",
-    "request_rate": "req/s",
-    "goodput_rate": "good req/s",
+    "output_tps": later("tok/s"),
+    "steady_output_tps": later("tok/s steady"),
+    "request_rate": later("req/s"),
+    "goodput_rate": later("good req/s"),
 }
 
 
@@ -40,7 +41,7 @@ def compared_rows(comparisons: Sequence[Comparison], names: Sequence[str], width
             BLANK,
         ]
         if not comparison.pairs:
-            lines.append(row(("These two share no level: nothing can be compared.", "warn")))
+            lines.append(row((tr("These two share no level: nothing can be compared."), "warn")))
             continue
         for pair in comparison.pairs:
             lines += _pair_rows(pair, letter, width)
@@ -67,7 +68,7 @@ def _pair_rows(pair: LevelPair, letter: str, width: int) -> list[Row]:
             ratio = other / one if one and other is not None else None
             lines.append(
                 row(
-                    (left(f"  {_SCALARS[name]}", 30), "muted"),
+                    (left(f"  {tr(_SCALARS[name])}", 30), "muted"),
                     (right(rate(one), 10), "text"),
                     (right(rate(other), 10), "text"),
                     (right(UNKNOWN if ratio is None else f"{ratio:.3f}×", 8), "muted"),
@@ -78,6 +79,7 @@ def _pair_rows(pair: LevelPair, letter: str, width: int) -> list[Row]:
 
 def _figure_row(figure: Compared, width: int) -> Row:
     says, role = _SAYS[figure.says]
+    says = tr(says)
     ratio = UNKNOWN if figure.ratio is None else f"{figure.ratio:.3f}×"
     between = figure.ratio_ci95
     interval = f"[{between[0]:.3f}, {between[1]:.3f}]" if between else ""
@@ -103,13 +105,19 @@ def _verdict_rows(comparison: Comparison, letter: str, width: int) -> list[Row]:
     faster = sum(f.says == "faster" for f in found)
     tests = sorted({f.test for f in found if f.test})
     if slower or faster:
-        sentence = f"{letter} is slower in {slower} and faster in {faster} of {len(found)} figures."
+        sentence = tr(
+            "{letter} is slower in {slower} and faster in {faster} of {count} figures.",
+            letter=letter,
+            slower=slower,
+            faster=faster,
+            count=len(found),
+        )
     else:
-        sentence = "Nothing stands out from the noise, which is no proof that nothing changed."
+        sentence = tr("Nothing stands out from the noise, which is no proof that nothing changed.")
     role = "bad" if slower else "good" if faster else "text"
     lines = [row((line, role)) for line in wrap(sentence, width)]
-    how = (
-        f"Test: {', '.join(tests) or 'none, too few requests'}. Claimed at 0.25 % where the medians"
-        " lie 2 % apart or more."
+    how = tr(
+        "Test: {tests}. Claimed at 0.25 % where the medians lie 2 % apart or more.",
+        tests=", ".join(tests) or tr("none, too few requests"),
     )
     return [*lines, *(row((line, "muted")) for line in wrap(how, width))]

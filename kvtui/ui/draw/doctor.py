@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kvtui.doctor.steps import GLYPHS, TITLES, State, Step
+from kvtui.language import tr
 from kvtui.text import milliseconds, one_line, sanitise
 from kvtui.ui.draw.errors import BADGES
 from kvtui.ui.look.rows import BLANK, Row, left, plain, right, row, wrap
@@ -31,7 +32,7 @@ def doctor_rows(steps: Sequence[Step], width: int, *, coming: bool = True) -> li
         glyph, role = ("◉ ", "accent") if not index else ("○ ", "faint")
         title = "text" if not index else "muted"
         lines.append(
-            row((glyph, role), (TITLES[name], title), (" …" if not index else "", "muted"))
+            row((glyph, role), (tr(TITLES[name]), title), (" …" if not index else "", "muted"))
         )
     return lines
 
@@ -47,7 +48,7 @@ def failed_rows(steps: Sequence[Step], width: int) -> tuple[int, int] | None:
 
 def _step(step: Step, width: int) -> list[Row]:
     took = milliseconds(step.ms) if step.ms is not None else ""
-    head = f"{left(step.title, _TITLE)}{right(took, _TIME)}  "
+    head = f"{left(tr(step.title), _TITLE)}{right(took, _TIME)}  "
     indent = 2 + _TITLE + _TIME + 2
     details = wrap(one_line(step.detail, 300), max(16, width - indent)) if step.detail else [""]
     role = "muted" if step.state == "unknown" else "text"

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from kvtui.failure import Evidence
 from kvtui.language import tr
 from kvtui.text import one_line, sanitise
+from kvtui.ui.draw.sections import more_mark
 from kvtui.ui.look.rows import (
     BLANK,
     Row,
@@ -24,7 +25,7 @@ from kvtui.ui.look.rows import (
 )
 from kvtui.ui.state import ErrorsState, Failure
 
-MORE_MARK = Span("more ▸ 3", "accent", "screen.zoom(3)")
+_MORE = ("3", "screen.zoom(3)")
 
 # class -> glyph, word, badge role, text role
 BADGES: dict[str, tuple[str, str, str, str]] = {
@@ -111,7 +112,7 @@ def _pad(body: list[Row], footer: list[Row], width: int, height: int, *, lost: b
     lines = [*body, *footer]
     if (cut or (lost and height < 14)) and lines:
         place = -max(1, len(footer))  # beside the counts, which leave it room
-        lines[place] = between(lines[place], (MORE_MARK,), width)
+        lines[place] = between(lines[place], (more_mark(*_MORE),), width)
     return lines[:height]
 
 
@@ -179,7 +180,7 @@ def facts(evidence: Evidence, code: str | None = None) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str | None]] = [
         ("asked", f"{evidence.method} {evidence.url}" if evidence.url else None),
         ("model", evidence.model or None),
-        ("key", evidence.key.origin),
+        ("key", evidence.key.origin and tr(evidence.key.origin)),
         ("proxy", _proxy(evidence)),
         ("status", None if evidence.status is None else str(evidence.status)),
         ("code", code),
@@ -200,8 +201,10 @@ def _proxy(evidence: Evidence) -> str | None:
 def _waiting(evidence: Evidence) -> str | None:
     if evidence.waiting_for is None:
         return None
-    waited = "" if evidence.waited_s is None else f" for {evidence.waited_s:.1f} s"
-    return evidence.waiting_for.replace("_", " ") + waited
+    what = tr(evidence.waiting_for.replace("_", " "))
+    if evidence.waited_s is None:
+        return what
+    return tr("{what} for {seconds:.1f} s", what=what, seconds=evidence.waited_s)
 
 
 def _facts(failure: Failure, width: int, room: int) -> list[Row]:
@@ -283,7 +286,7 @@ def _keys(state: ErrorsState, width: int, rows: int) -> list[Row]:
 def _footer(state: ErrorsState, width: int, height: int) -> list[Row]:
     if not state.counts:
         return []
-    lines = [_counts(state, width - len(MORE_MARK.text) - 1, wide=width >= 34)]
+    lines = [_counts(state, width - cell_len(more_mark(*_MORE).text) - 1, wide=width >= 34)]
     if state.latest is not None and width >= 34:
         lines += _keys(state, width, 2 if height >= 16 else 1)
     return lines

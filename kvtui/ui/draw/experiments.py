@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kvtui.text import UNKNOWN, many, milliseconds, one_line, rate
+from kvtui.language import counted, later, tr
+from kvtui.text import UNKNOWN, milliseconds, one_line, rate
 from kvtui.ui.draw.bars import gauge
 from kvtui.ui.experiments.form import Asked, sends
 from kvtui.ui.look.rows import Row, Span, between, clip, crop, left, right, row, width_of, wrap
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 _LABEL, _TAIL = 30, 28
 """Cells of what stands before and behind a bar: those of both rows begin and end alike."""
 PHASES = {
-    "running": ("◉", "running", "accent"),
-    "paused": ("‖", "paused", "warn"),
-    "stopping": ("■", "stopping", "warn"),
-    "stopped": ("■", "stopped", "warn"),
-    "done": ("●", "done", "good"),
-    "lost": ("▲", "lost", "bad"),
+    "running": ("◉", later("running"), "accent"),
+    "paused": ("‖", later("paused"), "warn"),
+    "stopping": ("■", later("stopping"), "warn"),
+    "stopped": ("■", later("stopped"), "warn"),
+    "done": ("●", later("done"), "good"),
+    "lost": ("▲", later("lost"), "bad"),
 }
 
 
@@ -41,7 +42,9 @@ def preset_rows(presets: Sequence[Preset], chosen: str, width: int, *, focused: 
                 Span(mark, "accent", action),
                 Span(left(preset.name, name_width), role, action),
                 Span(
-                    clip(preset.about, width - name_width - 2), "text" if here else "muted", action
+                    clip(tr(preset.about), width - name_width - 2),
+                    "text" if here else "muted",
+                    action,
                 ),
             )
         )
@@ -57,14 +60,14 @@ def asked_rows(asked: Asked, knob: Knob | None, where: str, width: int, height: 
             lines.append(row(("▲ " if not at else "  ", "bad"), (line, "warn")))
     if knob is not None and not asked.problem(knob.name):
         default = asked.fields.defaults.get(knob.name)
-        empty = f" Empty: {default}." if default else ""
-        lines += [row((line, "muted")) for line in wrap(f"{knob.hint}{empty}", width)]
+        empty = tr(" Empty: {default}.", default=default) if default else ""
+        lines += [row((line, "muted")) for line in wrap(f"{tr(knob.hint)}{empty}", width)]
     if asked.extent is None:
         return lines[:height]
     told: list[Row] = []
     for at, line in enumerate(wrap(f"{sends(asked.extent)}", width - 7)):
-        told.append(row(("sends  " if not at else " " * 7, "muted"), (line, "strong")))
-    told.append(row(("to     ", "muted"), (clip(where, width - 7), "text")))
+        told.append(row((left(tr("sends"), 7) if not at else " " * 7, "muted"), (line, "strong")))
+    told.append(row((left(tr("to"), 7), "muted"), (clip(where, width - 7), "text")))
     notes = asked.notes
     room = height - len(lines) - len(told)
     for at, note in enumerate(notes):
@@ -73,7 +76,14 @@ def asked_rows(asked: Asked, knob: Knob | None, where: str, width: int, height: 
         if room < len(wrapped) + (1 if more > 1 else 0):
             if room > 0:
                 told.append(
-                    row((f"· {more} more notes" if at else "· " + clip(note, width - 2), "muted"))
+                    row(
+                        (
+                            tr("· {more} more notes", more=more)
+                            if at
+                            else "· " + clip(note, width - 2),
+                            "muted",
+                        )
+                    )
                 )
             break
         told += [
@@ -90,6 +100,7 @@ def progress_rows(live: LiveState, width: int) -> list[Row]:
     if progress is None:
         return []
     glyph, word, role = PHASES[live.phase]
+    word = tr(word)
     return [
         _whole_row(live, width, (f"{glyph} {word}", role)),
         _level_row(live, width),
@@ -111,14 +122,21 @@ def _whole_row(live: LiveState, width: int, state: tuple[str, str]) -> Row:
     assert progress is not None
     stage = progress.stage + (progress.done / progress.wanted if progress.wanted else 0.0)
     done = float(progress.stages) if live.phase == "done" else min(stage, progress.stages)
-    tail = f"{_clock(progress.elapsed_s)} gone"
+    tail = tr("{time} gone", time=_clock(progress.elapsed_s))
     if live.running and progress.left_s is not None:
-        tail += f", about {_clock(progress.left_s)} left"
+        tail += tr(", about {time} left", time=_clock(progress.left_s))
     elif live.running:
-        tail += ", time left —"
+        tail += tr(", time left —")
     label = row(
         (left(state[0], 11), state[1]),
-        (f" level {min(progress.stage + 1, progress.stages)} of {progress.stages}", "text"),
+        (
+            tr(
+                " level {number} of {stages}",
+                number=min(progress.stage + 1, progress.stages),
+                stages=progress.stages,
+            ),
+            "text",
+        ),
     )
     return _bar_row(label, done, progress.stages, tail, width, "accent")
 
@@ -127,9 +145,9 @@ def _level_row(live: LiveState, width: int) -> Row:
     progress = live.progress
     assert progress is not None
     wanted = progress.wanted
-    of = f"{progress.done} of " if wanted else ""
-    count = of + many(wanted or progress.done, "request")
-    words = "getting ready" if live.preparing else one_line(progress.label, 60)
+    of = tr("{done} of ", done=progress.done) if wanted else ""
+    count = of + counted(wanted or progress.done, later("{n} request"), later("{n} requests"))
+    words = tr("getting ready") if live.preparing else one_line(progress.label, 60)
     label = row((words, "strong"))
     return _bar_row(label, progress.done, wanted or max(1, progress.done), count, width, "used")
 
@@ -143,15 +161,20 @@ def _now_row(live: LiveState, width: int) -> Row:
     parts = [
         row(("TTFT ", "muted"), (right(milliseconds(live.ttft_ms), 8), "strong")),
         row(("TPOT ", "muted"), (right(milliseconds(live.tpot_ms), 8), "strong")),
-        row(("now ", "muted"), (right(rate(live.tps), 6), "strong"), (" tok/s", "muted")),
-        row((f"{progress.in_flight} in flight", "text")),
-        row((f"▲ {failed} failed" if failed else "0 failed", "bad" if failed else "muted")),
+        row((tr("now "), "muted"), (right(rate(live.tps), 6), "strong"), (" tok/s", "muted")),
+        row((tr("{in_flight} in flight", in_flight=progress.in_flight), "text")),
         row(
             (
-                "▲ client-bound " if live.client_bound else "client ",
+                tr("▲ {failed} failed", failed=failed) if failed else tr("0 failed"),
+                "bad" if failed else "muted",
+            )
+        ),
+        row(
+            (
+                tr("▲ client-bound ") if live.client_bound else tr("client "),
                 "bad" if live.client_bound else "muted",
             ),
-            (f"lag {lag}, {share} of a core", "text"),
+            (tr("lag {lag}, {share} of a core", lag=lag, share=share), "text"),
         ),
     ]
     line: list[Span] = []
@@ -172,7 +195,7 @@ def _clock(seconds: float) -> str:
 def note_rows(notes: Sequence[str], width: int) -> list[Row]:
     """What the run has to say meanwhile."""
     if not notes:
-        return [row(("what the figures say comes when the run is over", "muted"))]
+        return [row((tr("what the figures say comes when the run is over"), "muted"))]
     lines: list[Row] = []
     for note in notes:
         for at, line in enumerate(wrap(note, max(10, width - 2))):
@@ -187,5 +210,5 @@ def mark_of(live: LiveState, preset: str) -> str:
         return preset
     part = progress.done / progress.wanted if progress.wanted else 0.0
     share = min(1.0, (progress.stage + part) / progress.stages)
-    word = "" if live.phase == "running" else f" {live.phase}"
+    word = "" if live.phase == "running" else f" {tr(live.phase)}"
     return f"{preset} {100 * share:.0f} %{word}"

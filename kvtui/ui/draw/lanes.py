@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from kvtui.language import tr
 from kvtui.ui.draw.bars import gauge
 from kvtui.ui.experiments.lanes import Lane
-from kvtui.ui.look.rows import BLANK, Row, Span, beside, crop, right, row
+from kvtui.ui.look.rows import BLANK, Row, Span, beside, crop, left, right, row
 
 PHASES: dict[str, tuple[str, str]] = {
     "waiting": ("○", "faint"),
@@ -26,7 +27,7 @@ _CELL = 2
 def lanes_rows(lanes: Sequence[Lane], width: int, height: int, marked: int = 0) -> list[Row]:
     """All lanes at this size; ``marked`` is the number of the one with the cursor."""
     if not lanes or height < 1:
-        return [row(("no stream yet", "muted"))]
+        return [row((tr("no stream yet"), "muted"))]
     columns = max(1, width // _LEAST)
     needed = -(-len(lanes) // columns)
     if needed <= height:
@@ -49,13 +50,13 @@ def lane_row(lane: Lane, width: int, *, marked: bool) -> Row:
     """``▸ 3 ◉ decode ████░░  87/128``; a click opens it."""
     action = f"screen.open_lane({lane.number})"
     glyph, role = PHASES[lane.phase]
-    word = "warm-up" if lane.warmup and lane.phase in ("prefill", "decode") else lane.phase
+    word = tr("warm-up") if lane.warmup and lane.phase in ("prefill", "decode") else lane.phase
     figures = f" {lane.tokens}/{lane.wanted}" if lane.wanted else ""
     figures = right(figures, 10) if width >= 34 else figures
     head = row(
         Span("▸" if marked else " ", "accent", action),
         Span(right(str(lane.number), 3) + " ", "strong" if marked else "muted", action),
-        Span(f"{glyph} {word:<8}", role, action),
+        Span(f"{glyph} {left(tr(word), 8)}", role, action),
     )
     room = width - 15 - len(figures)
     bar: Row = BLANK
@@ -94,7 +95,7 @@ def counts_row(lanes: Sequence[Lane], width: int, marked: Lane | None = None) ->
     spans: list[Span] = []
     for phase, (glyph, role) in PHASES.items():
         if counts[phase]:
-            spans += [Span(f"{glyph} {counts[phase]} ", role), Span(f"{phase}  ", "muted")]
+            spans += [Span(f"{glyph} {counts[phase]} ", role), Span(f"{tr(phase)}  ", "muted")]
     if marked is not None:
         spans.append(Span(f"▸ {marked.number}: {marked.tokens}/{marked.wanted}", "text"))
     return crop(tuple(spans), width)

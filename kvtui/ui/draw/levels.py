@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from rich.cells import cell_len
+
 from kvtui.bench.figures.finding import Finding
 from kvtui.bench.figures.levels import Level
 from kvtui.bench.figures.quantiles import Figure
+from kvtui.language import later, tr
 from kvtui.text import UNKNOWN, milliseconds, one_line, rate
 from kvtui.ui.look.rows import Row, Span, left, right, row, wrap
 
@@ -89,8 +92,8 @@ def _failed(level: Level) -> str:
 
 _COLUMNS = (
     _Column("n", lambda level: str(level.completed), 0),
-    _Column("failed", _failed, 1),
-    _Column("prompt", _prompt, 5),
+    _Column(later("failed"), _failed, 1),
+    _Column(later("prompt"), _prompt, 5),
     _Column("TTFT", _middle("ttft_ms"), 0, "strong"),
     _Column("95 %", _between("ttft_ms"), 2, "muted"),
     _Column("p99", _tail("ttft_ms"), 6, "muted"),
@@ -101,8 +104,8 @@ _COLUMNS = (
     _Column("tok/s", _tps, 0, "strong"),
     _Column("req/s", lambda level: rate(level.request_rate), 4),
 )
-_WARM = _Column("warm TTFT", _middle("ttft_warm_ms"), 2)
-_GOOD = _Column("goodput", _share, 1)
+_WARM = _Column(later("warm TTFT"), _middle("ttft_warm_ms"), 2)
+_GOOD = _Column(later("goodput"), _share, 1)
 _MOST_LABEL = 34
 _LEAST_LABEL = 19
 
@@ -110,7 +113,7 @@ _LEAST_LABEL = 19
 def level_rows(levels: Sequence[Level], width: int) -> list[Row]:
     """The head and a row a level: medians, with what is known of their certainty beside."""
     if not levels:
-        return [row(("no level is done yet", "muted"))]
+        return [row((tr("no level is done yet"), "muted"))]
     columns = list(_COLUMNS)
     if any(level.ttft_warm_ms for level in levels):
         columns.insert(4, _WARM)
@@ -120,7 +123,7 @@ def level_rows(levels: Sequence[Level], width: int) -> list[Row]:
         columns = [column for column in columns if column.head != "failed"]
     columns = [each for each in columns if any(each.cell(level) for level in levels)]
     sizes = {
-        column: max(len(column.head), *(len(column.cell(level)) for level in levels)) + 2
+        column: max(cell_len(tr(column.head)), *(len(column.cell(level)) for level in levels)) + 2
         for column in columns
     }
     bound = any(level.client is not None and level.client.client_bound for level in levels)
@@ -130,8 +133,8 @@ def level_rows(levels: Sequence[Level], width: int) -> list[Row]:
         last = max(column.rank for column in columns)
         columns = [column for column in columns if column.rank < last] or columns[:1]
     label = max(_LEAST_LABEL, min(longest, width - sum(sizes[column] for column in columns)))
-    head: list[Span] = [Span(left("level", label), "muted")]
-    head += [Span(right(column.head, sizes[column]), "muted") for column in columns]
+    head: list[Span] = [Span(left(tr("level"), label), "muted")]
+    head += [Span(right(tr(column.head), sizes[column]), "muted") for column in columns]
     lines: list[Row] = [tuple(head)]
     for level in levels:
         part = level.client is not None and level.client.client_bound
@@ -148,19 +151,19 @@ def table_note(levels: Sequence[Level]) -> str:
     """What the signs of the table mean, those that it has."""
     parts = []
     if any(level.client is not None and level.client.client_bound for level in levels):
-        parts.append("▲ client-bound: this process was part of what was measured")
+        parts.append(tr("▲ client-bound: this process was part of what was measured"))
     medians = [figure for level in levels for figure in (level.ttft_ms, level.tpot_ms) if figure]
     if any(figure.n > 1 and figure.p50_ci95 is None for figure in medians):
-        parts.append("a…b least and most, where they are too few for an interval")
+        parts.append(tr("a…b least and most, where they are too few for an interval"))
     if any(level.steady_output_tps is None for level in levels):
-        parts.append("* over all, ramp and tail included")
+        parts.append(tr("* over all, ramp and tail included"))
     return " · ".join(parts)
 
 
 def finding_rows(findings: Sequence[Finding], width: int) -> list[Row]:
     """Each sentence with its sign: ✓ it holds, ✗ it does not, – the figures do not decide it."""
     if not findings:
-        text = "nothing to add: findings come of several levels, or of many requests"
+        text = tr("nothing to add: findings come of several levels, or of many requests")
         return [row((line, "muted")) for line in wrap(text, max(10, width))]
     lines: list[Row] = []
     for finding in findings:

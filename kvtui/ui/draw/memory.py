@@ -9,11 +9,9 @@ from kvtui.text import UNKNOWN, binary_size, count
 from kvtui.ui.draw.bars import gauge
 from kvtui.ui.draw.memory_card import card_bar, card_legend, short_legend
 from kvtui.ui.draw.memory_tables import ladder_row, ladder_says, ladder_table, variant_table
-from kvtui.ui.draw.sections import WIDE, Section, fill
-from kvtui.ui.look.rows import Row, Span, between, clip, crop, right, row, wrap
+from kvtui.ui.draw.sections import WIDE, Section, fill, more_mark
+from kvtui.ui.look.rows import Row, between, clip, crop, right, row, wrap
 from kvtui.ui.state import MemoryState, ServerKV
-
-MORE_MARK = Span("more ▸ 2", "accent", "screen.zoom(2)")
 
 
 def memory_rows(state: MemoryState, width: int, height: int) -> list[Row]:
@@ -22,7 +20,8 @@ def memory_rows(state: MemoryState, width: int, height: int) -> list[Row]:
         return _empty(width)
     if state.problem:
         return [row((line, "warn")) for line in wrap(state.problem, width)]
-    return fill([part for part in _sections(state, width) if part.rows], width, height, MORE_MARK)
+    parts = [part for part in _sections(state, width) if part.rows]
+    return fill(parts, width, height, more_mark("2", "screen.zoom(2)"))
 
 
 def _sections(state: MemoryState, width: int) -> list[Section]:
@@ -125,14 +124,14 @@ def _work(server: ServerKV, room: int) -> str:
     running, waiting = server.running, server.waiting
     if running is None:
         return ""
-    forms = [f"{running} running", f"{running} run"]
+    forms = [tr("{running} running", running=running), tr("{running} run", running=running)]
     if waiting is not None:
         forms = [
-            f"{running} running · {waiting} waiting",
-            f"{running} run · {waiting} wait",
+            tr("{running} running · {waiting} waiting", running=running, waiting=waiting),
+            tr("{running} run · {waiting} wait", running=running, waiting=waiting),
             *forms,
         ]
-    return next((form for form in forms if len(form) <= room), "")
+    return next((form for form in forms if cell_len(form) <= room), "")
 
 
 def _fits(state: MemoryState, width: int) -> list[Row]:
@@ -158,16 +157,20 @@ def _fits(state: MemoryState, width: int) -> list[Row]:
                 width,
             )
         )
-    limit = f" (model {state.model_context:,})" if beyond and width >= WIDE else ""
+    limit = (
+        tr(" (model {model_context:,})", model_context=state.model_context)
+        if beyond and width >= WIDE
+        else ""
+    )
     rows.append(
         between(row((tr("longest"), "muted"), (limit, "muted")), row((longest, "strong")), width)
     )
     role = "strong" if state.max_requests else "bad"
     rows.append(between(row((tr("most at once"), "muted")), row((most, role)), width))
     if state.model_context is not None and state.context > state.model_context:
-        limit = f"model's limit {state.model_context:,}"
+        limit = tr("model's limit {model_context:,}", model_context=state.model_context)
         long = f"▲ {state.context:,}: {limit}"
-        rows.append(crop(row((long if len(long) <= width else f"▲ {limit}", "warn")), width))
+        rows.append(crop(row((long if cell_len(long) <= width else f"▲ {limit}", "warn")), width))
     return rows
 
 

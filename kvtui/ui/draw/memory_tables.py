@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
+
+from kvtui.language import tr
 from kvtui.text import GIB, KIB, MIB, binary_size
 from kvtui.ui.draw.sections import WIDE
 from kvtui.ui.look.rows import Row, Span, clip, crop, left, right, row
@@ -20,8 +23,8 @@ def variant_table(state: MemoryState, width: int) -> list[Row]:
     shown = _shown_columns(state, wide=wide)
     cell = max(6, min(8, (width - 12) // max(1, len(shown)))) if wide else 7
     first = width - cell * len(shown)
-    head = f"{name} at {state.context:,}" if wide else name
-    if len(head) > first:
+    head = tr("{name} at {context:,}", name=name, context=state.context) if wide else name
+    if cell_len(head) > first:
         head = f"{name}, {state.context:,}"
     names = [_column_head(state.precisions[at], state.kv_dtype, cell) for at in shown]
     lines = [row((left(head, first), "muted"), *names)]
@@ -76,14 +79,14 @@ def ladder_table(state: MemoryState, width: int) -> list[Row]:
     first = width - 3 * cell
     lines = [
         row(
-            (left("context", first), "muted"),
-            *[(right(name, cell), "muted") for name in ("a sequence", "most", "fits")],
+            (left(tr("context"), first), "muted"),
+            *[(right(name, cell), "muted") for name in (tr("a sequence"), tr("most"), tr("fits"))],
         )
     ]
     for rung in state.ladder:
         size = binary_size(rung.sequence_bytes)
         if rung.over_model:
-            glyph, role = "· too long", "muted"
+            glyph, role = tr("· too long"), "muted"
         else:
             glyph, role = ("✓", "good") if rung.fits else ("✗", "bad")
         lines.append(
@@ -109,6 +112,6 @@ def ladder_row(state: MemoryState, width: int) -> Row:
         spans += [
             Span(text[:-1], "muted"),
             Span(text[-1], role),
-            Span(" " * max(1, each - len(text))),
+            Span(" " * max(1, each - cell_len(text))),
         ]
     return crop(tuple(spans[:-1]), width)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rich.cells import cell_len
+
+from kvtui.language import tr
 from kvtui.memory.answer import Answer
 from kvtui.memory.units import gib
 from kvtui.ui.draw.bars import gauge, segments
+from kvtui.ui.draw.sections import more_mark
 from kvtui.ui.look.rows import BLANK, Row, Span, between, crop, left, row, width_of, wrap
 from kvtui.ui.planner.answer import PlannerState
 from kvtui.ui.planner.form import ENGINE_NAMES
@@ -14,7 +18,6 @@ from kvtui.ui.planner.form import ENGINE_NAMES
 WIDE = 62
 NARROW = 40
 LABEL = 14
-MORE_MARK = Span("more ▸ ^n", "accent", "screen.whole")
 FLAG_KEYS = ("^y", "^l")
 
 
@@ -31,7 +34,7 @@ def answer_rows(state: PlannerState, width: int, height: int) -> list[Row]:
     """The answer at this size; a mark says where something is left out."""
     told = state.told
     if told is None:
-        return [row(("○ no answer yet: a field is wrong", "warn"))]
+        return [row((tr("○ no answer yet: a field is wrong"), "warn"))]
     parts = [part for part in _parts(state, told, width) if part.rows]
     chosen = _choose(parts, height)
     lost = len(chosen) < len(parts)
@@ -46,7 +49,7 @@ def answer_rows(state: PlannerState, width: int, height: int) -> list[Row]:
             spare -= 1
     if lost:
         lines += [BLANK] * (height - 1 - len(lines))
-        lines.append(between(BLANK, (MORE_MARK,), width))
+        lines.append(between(BLANK, (more_mark("^n", "screen.whole"),), width))
     return lines
 
 
@@ -74,9 +77,9 @@ def _parts(state: PlannerState, told: Answer, width: int) -> list[_Part]:
             0,
             [
                 _figure(
-                    "per token",
+                    tr("per token"),
                     f"{told.bytes_per_token:,} B",
-                    "" if wide else f"+ {gib(constant)} constant",
+                    "" if wide else tr("+ {constant} constant", constant=gib(constant)),
                     width,
                 )
             ],
@@ -85,28 +88,33 @@ def _parts(state: PlannerState, told: Answer, width: int) -> list[_Part]:
             2,
             [
                 _figure(
-                    "per sequence", gib(told.bytes_per_sequence), f"of {question.context:,}", width
+                    tr("per sequence"),
+                    gib(told.bytes_per_sequence),
+                    tr("of {context:,}", context=question.context),
+                    width,
                 )
             ],
         ),
         _Part(
             3 if constant else 5,
-            [_figure("of it constant", gib(constant), "however long it is", width)] if wide else [],
+            [_figure(tr("of it constant"), gib(constant), tr("however long it is"), width)]
+            if wide
+            else [],
         ),
         _Part(
             2,
-            [_figure("KV in all", gib(told.total_bytes), f"for {many}", width)]
+            [_figure(tr("KV in all"), gib(told.total_bytes), tr("for {many}", many=many), width)]
             if wide or question.concurrency > 1
             else [],
         ),
-        _Part(0, [_figure("longest", *_longest(told, width), width)]),
+        _Part(0, [_figure(tr("longest"), *_longest(told, width), width)]),
         _Part(
             0,
             [
                 _figure(
-                    "most at once",
+                    tr("most at once"),
                     f"{told.max_concurrency:,}",
-                    f"× {question.context:,} tokens",
+                    tr("× {context:,} tokens", context=question.context),
                     width,
                 )
             ],
@@ -124,7 +132,11 @@ def _parts(state: PlannerState, told: Answer, width: int) -> list[_Part]:
 
 
 def _weights(told: Answer) -> str:
-    return f"weights {gib(told.weights_bytes or 0)}: {told.weights_formula}"
+    return tr(
+        "weights {size}: {formula}",
+        size=gib(told.weights_bytes or 0),
+        formula=told.weights_formula,
+    )
 
 
 def _bar(told: Answer, width: int) -> Row:
@@ -140,8 +152,8 @@ def _segments(told: Answer) -> list[tuple[str, int, str, str]]:
     return [
         ("weights", budget.weights_bytes, "▓", "weights"),
         ("overhead", budget.overhead_bytes, "▚", "overhead"),
-        ("KV asked", asked, "█", "used"),
-        ("KV free", room - asked, "░", "free"),
+        (tr("KV asked"), asked, "█", "used"),
+        (tr("KV free"), room - asked, "░", "free"),
         ("outside", max(budget.outside_bytes, 0), "·", "outside"),
     ]
 
@@ -157,14 +169,16 @@ def _legend(told: Answer, width: int) -> list[Row]:
             continue
         figure = gib(told.per_gpu_total_bytes if role == "used" else size)
         if role == "weights" and told.weights_bytes is None:
-            figure = "unknown"
+            figure = tr("unknown")
         note = ""
         if role == "overhead" and budget.overhead_high_bytes > budget.overhead_bytes:
             note = f" ±{gib(budget.overhead_high_bytes - budget.overhead_bytes)}"
         if narrow:  # the last of a row keeps the unit
             figure, note = figure.removesuffix(" GiB"), note.removesuffix(" GiB")
             name = name.removeprefix("KV ")
-        entry = row((f"{glyph} ", role), (f"{name} ", "muted"), (figure, "text"), (note, "muted"))
+        entry = row(
+            (f"{glyph} ", role), (f"{tr(name)} ", "muted"), (figure, "text"), (note, "muted")
+        )
         gap = 2 if narrow else 3
         if line and width_of(tuple(line)) + gap + width_of(entry) > width:
             lines.append(tuple(line))
@@ -175,29 +189,31 @@ def _legend(told: Answer, width: int) -> list[Row]:
 
 def _cache_gauge(told: Answer, width: int) -> Row:
     need, have = told.per_gpu_total_bytes, max(told.budget.kv_bytes, 0)
-    figures = f" {gib(need)} of {gib(have)}"
+    figures = tr(" {need} of {have}", need=gib(need), have=gib(have))
     if width < NARROW:
-        figures = f" {gib(need).removesuffix(' GiB')} of {gib(have)}"
-    room = max(3, width - len(figures) - 6)
+        figures = tr(" {need} of {have}", need=gib(need).removesuffix(" GiB"), have=gib(have))
+    room = max(3, width - cell_len(figures) - 6)
     bar = gauge(need, have or 1, room, role="used" if told.fits else "bad")
-    return row(("cache ", "muted"), *bar, (figures, "strong" if told.fits else "bad"))
+    return row((tr("cache "), "muted"), *bar, (figures, "strong" if told.fits else "bad"))
 
 
 def _verdict(told: Answer, width: int) -> Row:
     need, have = told.per_gpu_total_bytes, told.budget.kv_bytes
-    each = " on each card" if told.split.cards > 1 else ""
-    unknown = " (weights unknown, not counted)" if told.weights_bytes is None else ""
+    each = tr(" on each card") if told.split.cards > 1 else ""
+    unknown = tr(" (weights unknown, not counted)") if told.weights_bytes is None else ""
     if told.fits:
-        glyph, role = "✓ fits", "good"
-        why = f"{gib(have - need)} to spare{each}{unknown}"
+        glyph, role = tr("✓ fits"), "good"
+        why = tr(
+            "{size} to spare{each}{unknown}", size=gib(have - need), each=each, unknown=unknown
+        )
     elif have < 0:
-        glyph, role = "✗ no", "bad"
-        why = f"weights and overhead alone exceed the card by {gib(-have)}"
-        if len(why) + 6 > width:
-            why = f"weights exceed it by {gib(-have)}"
+        glyph, role = tr("✗ no"), "bad"
+        why = tr("weights and overhead alone exceed the card by {size}", size=gib(-have))
+        if cell_len(why) + 6 > width:
+            why = tr("weights exceed it by {size}", size=gib(-have))
     else:
-        glyph, role = "✗ no", "bad"
-        why = f"{gib(need - have)} short{each}{unknown}"
+        glyph, role = tr("✗ no"), "bad"
+        why = tr("{size} short{each}{unknown}", size=gib(need - have), each=each, unknown=unknown)
     return crop(row((f"{glyph}: ", role), (why, "text")), width)
 
 
@@ -206,7 +222,7 @@ def _figure(label: str, figure: str, beside: str, width: int) -> Row:
     cell = 16 if width >= WIDE else 12
     if width < NARROW:
         cell, beside = width - LABEL - 1, ""
-    pad = " " * max(0, cell - len(figure))
+    pad = " " * max(0, cell - cell_len(figure))
     return crop(
         row((left(label, LABEL), "muted"), pad, (figure, "strong"), (f" {beside}", "muted")), width
     )
@@ -214,10 +230,18 @@ def _figure(label: str, figure: str, beside: str, width: int) -> Row:
 
 def _longest(told: Answer, width: int) -> tuple[str, str]:
     question = told.question
-    users = f"tokens × {question.concurrency:,}" if question.concurrency > 1 else "tokens"
+    users = (
+        tr("tokens × {concurrency:,}", concurrency=question.concurrency)
+        if question.concurrency > 1
+        else tr("tokens")
+    )
     limit = question.model.max_context
     if limit is not None and told.max_context > limit:
-        users = f"{users} (the model takes {limit:,})" if width >= WIDE else f"> model's {limit:,}"
+        users = (
+            tr("{users} (the model takes {limit:,})", users=users, limit=limit)
+            if width >= WIDE
+            else tr("> model's {limit:,}", limit=limit)
+        )
     return f"{told.max_context:,}", users
 
 
@@ -225,8 +249,8 @@ def _bound(told: Answer, width: int) -> Row:
     """Decode's upper bound for some batches, from the first to what fits."""
     if not told.bounds:
         known = told.question.card.bandwidth_bytes_per_s
-        why = "weights unknown" if known else "bandwidth unknown"
-        return _figure("decode bound", "—", why, width)
+        why = tr("weights unknown") if known else tr("bandwidth unknown")
+        return _figure(tr("decode bound"), "—", why, width)
     most = max(told.max_concurrency, 1)
     possible = [bound for bound in told.bounds if bound.batch <= most] or list(told.bounds[:1])
     kept = [possible[0]]
@@ -234,28 +258,34 @@ def _bound(told: Answer, width: int) -> Row:
         kept.append(possible[len(possible) // 2])
     if len(possible) > 1:
         kept.append(possible[-1])
-    shown = " · ".join(f"{bound.tokens_per_s:,.0f} at {bound.batch}" for bound in kept)
-    named = " (upper bound by bandwidth)"
-    if LABEL + len(shown) + len(named) + 8 > width:
-        named = " (upper bound)" if width >= WIDE else ""
-    label = (left("decode bound", LABEL), "muted")
+    shown = " · ".join(
+        tr("{tokens_per_s:,.0f} at {batch}", tokens_per_s=bound.tokens_per_s, batch=bound.batch)
+        for bound in kept
+    )
+    named = tr(" (upper bound by bandwidth)")
+    if LABEL + cell_len(shown) + cell_len(named) + 8 > width:
+        named = tr(" (upper bound)") if width >= WIDE else ""
+    label = (left(tr("decode bound"), LABEL), "muted")
     return crop(row(label, (f"≤ {shown} tok/s", "strong"), (named, "muted")), width)
 
 
 def _need(state: PlannerState, told: Answer, width: int) -> list[Row]:
     """The need the other way round: the least cards, and how many of this one."""
     if state.by_hand:
-        return [_figure("smallest", "—", "the cache's room is set by hand", width)]
+        return [_figure(tr("smallest"), "—", tr("the cache's room is set by hand"), width)]
     name = told.question.card.name
-    kind = "" if told.question.engine == "llamacpp" else " (TP)"
+    kind = "" if told.question.engine == "llamacpp" else tr(" (TP)")
     if state.fewest is None:
-        own, role = f"not even 16 × {name} hold it", "bad"
+        own, role = tr("not even 16 × {name} hold it", name=name), "bad"
     else:
         own, role = f"{state.fewest} × {name}{kind if state.fewest > 1 else ''}", "strong"
     few = ", ".join(f"{choice.number} × {choice.card.name}" for choice in state.smallest)
     return [
-        crop(row((left("of this card", LABEL), "muted"), (own, role)), width),
-        crop(row((left("smallest", LABEL), "muted"), (few or "no card holds it", "text")), width),
+        crop(row((left(tr("of this card"), LABEL), "muted"), (own, role)), width),
+        crop(
+            row((left(tr("smallest"), LABEL), "muted"), (few or tr("no card holds it"), "text")),
+            width,
+        ),
     ]
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
+
+from kvtui.language import tr
 from kvtui.memory.units import gib
 from kvtui.text import one_line
 from kvtui.ui.look.rows import Row, Span, between, clip, left, right, row, wrap
@@ -20,13 +23,13 @@ def title_of(state: PlannerState, width: int) -> str:
     precision = told.k.name if told.k == told.v else f"{told.k.name}/{told.v.name}"
     split = told.split
     ways = [f"{name} {count}" for name, count in (("TP", split.tp), ("PP", split.pp)) if count > 1]
-    ways += [f"{split.dp} replicas"] if split.dp > 1 else []
+    ways += [tr("{dp} replicas", dp=split.dp)] if split.dp > 1 else []
     cards = f"{split.cards} × {question.card.name}" + (f" ({', '.join(ways)})" if ways else "")
     short = " · ".join([cards, f"KV {precision}", engine_name(told)])
     whole = f"{one_line(question.model.name, 60)} · {short}"
     if state.stale:
-        return clip(f"▲ the answer before: {whole}", width)
-    return whole if len(whole) <= width else clip(short, width)
+        return clip(tr("▲ the answer before: {whole}", whole=whole), width)
+    return whole if cell_len(whole) <= width else clip(short, width)
 
 
 def grid_rows(state: PlannerState, fits: tuple[tuple[bool, ...], ...], width: int) -> list[Row]:
@@ -57,7 +60,7 @@ def preset_rows(width: int) -> list[Row]:
     """The worked examples; a click takes one."""
     return [
         between(
-            row(Span(preset.short, "text", f"screen.preset({at})")),
+            row(Span(tr(preset.short), "text", f"screen.preset({at})")),
             row(Span(preset.figure, "strong", f"screen.preset({at})")),
             width,
         )
@@ -72,7 +75,11 @@ def note_rows(
     lines: list[Row] = []
     for name, text in sorted(state.problems, key=lambda item: item[0] != focused):
         if name == focused and matches:  # on the way to a name
-            text = f"no {focused} of that name yet. ⏎ lists {', '.join(matches)}"
+            text = tr(
+                "no {field} of that name yet. ⏎ lists {matches}",
+                field=tr(focused),
+                matches=", ".join(matches),
+            )
         for at, line in enumerate(wrap(text, width - 2)):
             lines.append(row(("▲ " if not at else "  ", "bad"), (line, "warn")))
     if not lines:
@@ -88,19 +95,25 @@ def whole_text(state: PlannerState) -> str:
 
     told = state.told
     if told is None:
-        return "No answer yet."
+        return tr("No answer yet.")
     lines = [render_text(told, state.smallest), ""]
     for item in state.flags:
         name = ENGINE_NAMES[item.engine]
         lines.append(f"{name:<10} {item.text or item.reason}")
         if item.text and not item.fits:
-            lines.append(f"{'':<10} (does not fit in {name})")
-    lines += ["", f"weights: {told.weights_formula}"]
+            lines.append(tr("(does not fit in {name})", value="", name=name))
+    lines += ["", tr("weights: {weights_formula}", weights_formula=told.weights_formula)]
     if told.bounds:
-        lines += ["", "Decode's upper bound by bandwidth (real engines reach a part of it):"]
+        lines += ["", tr("Decode's upper bound by bandwidth (real engines reach a part of it):")]
         lines += [
-            f"{bound.batch:>4} at once  {bound.tokens_per_s:>10,.0f} tok/s together; a step reads "
-            f"{gib(bound.weights_read_bytes)} of weights and {gib(bound.kv_read_bytes)} of cache"
+            tr(
+                "{batch:>4} at once  {tokens_per_s:>10,.0f} tok/s together; a step"
+                " reads {weights_read_bytes} of weights and {kv_read_bytes} of cache",
+                batch=bound.batch,
+                tokens_per_s=bound.tokens_per_s,
+                weights_read_bytes=gib(bound.weights_read_bytes),
+                kv_read_bytes=gib(bound.kv_read_bytes),
+            )
             for bound in told.bounds
         ]
     return "\n".join(lines)

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
+from kvtui.language import tr
 from kvtui.ui.draw.plotext_rows import blank_figure, rows_of
 from kvtui.ui.look.plots import Plot, Series, last_said
 from kvtui.ui.look.rows import BLANK, Row, Span, clip, crop, plain, row, width_of
@@ -25,7 +26,7 @@ def plot_rows(plot: Plot, width: int, height: int) -> list[Row]:
         return [row((clip(last_said(plot), width), "muted"))]
     series = [one for one in map(_finite, plot.series) if one.points]
     if not series:
-        empty = "drawn as the figures come in"
+        empty = tr("drawn as the figures come in")
         return [BLANK] * (height // 2) + [row((empty.center(width), "muted"))]
     lines = [_legend(plot, series, width), *_picture(plot, series, width, height - 2)]
     lines += [BLANK] * (height - 1 - len(lines))

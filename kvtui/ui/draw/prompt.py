@@ -43,9 +43,9 @@ def _parameters(form: PromptForm, width: int, embedded: bool) -> Row:
         cache = f" · {tr('cache on')}" if form.kv_cache else ""
     off = f" · {tr('cache OFF')}" if embedded and not form.kv_cache else ""
     start = row(
-        ("  max ", "muted"),
+        (tr("  max "), "muted"),
         (limit, "text"),
-        (" · temp ", "muted"),
+        (tr(" · temp "), "muted"),
         (temperature, "text"),
         (repeats, "muted"),
         (cache, "muted"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from kvtui.text import many, one_line
+from kvtui.language import counted, later, tr
+from kvtui.text import one_line
 from kvtui.ui.look.rows import Row, between, clip, clip_middle, crop, row
 
 if TYPE_CHECKING:
@@ -25,26 +26,29 @@ def record_rows(results: Results, width: int) -> list[Row]:
     record = results.record
     header = record.header
     endpoint = header.get("endpoint") or {}
-    place = "embedded" if endpoint.get("embedded") else str(endpoint.get("base_url") or "—")
+    place = tr("embedded") if endpoint.get(tr("embedded")) else str(endpoint.get("base_url") or "—")
     place = one_line(place.split("://", 1)[-1], 60)
     model = one_line(str(endpoint.get("model") or "—"), 60)
     measured = [s for s in record.samples if not s.warmup and not s.stopped]
     failed = sum(s.failed for s in measured)
-    done = ("● done", "good") if record.finished else ("■ stopped, r resumes it", "warn")
+    done = (tr("● done"), "good") if record.finished else (tr("■ stopped, r resumes it"), "warn")
     requests = row(
-        (many(len(measured), "request"), "text"),
-        (f", ▲ {failed:,} failed" if failed else ", none failed", "bad" if failed else "muted"),
+        (counted(len(measured), later("{n} request"), later("{n} requests")), "text"),
+        (
+            tr(", ▲ {failed:,} failed", failed=failed) if failed else tr(", none failed"),
+            "bad" if failed else "muted",
+        ),
     )
     told = [when_of(str(header.get("created_at") or "")), f"kvtui {header.get('kvtui') or '—'}"]
     if record.workload.slo:
-        told.append(f"limits {record.workload.slo}")
+        told.append(tr("limits {slo}", slo=record.workload.slo))
     if record.segments > 1:
-        told.append(f"in {record.segments} parts")
+        told.append(tr("in {segments} parts", segments=record.segments))
     if record.words is not None and record.words.measured:
-        told.append("prompt lengths exact to the server's tokens")
+        told.append(tr("prompt lengths exact to the server's tokens"))
     marks = " ".join(f"#{tag}" for tag in record.tags)
     note = one_line(record.note, 200)
-    last = row(("file ", "muted"), (clip_middle(str(record.path), max(20, width - 6)), "text"))
+    last = row((tr("file "), "muted"), (clip_middle(str(record.path), max(20, width - 6)), "text"))
     if marks or note:
         last = crop(row((f"{marks}  " if marks else "", "accent"), (note, "text")), width)
     return [

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kvtui.text import many, milliseconds, one_line, rate
+from kvtui.language import counted, later, tr
+from kvtui.text import milliseconds, one_line, rate
 from kvtui.ui.draw.record import when_of
 from kvtui.ui.look.rows import Row, Span, clip, clip_middle, crop, left, right, row, wrap
 
@@ -27,7 +28,7 @@ def state_of(entry: Entry) -> tuple[str, str]:
 def recent_rows(entries: Sequence[Entry], width: int) -> list[Row]:
     """The latest ones."""
     if not entries:
-        return [row(("the runs recorded here are listed once there are some", "muted"))]
+        return [row((tr("the runs recorded here are listed once there are some"), "muted"))]
     return [entry_row(entry, width) for entry in entries[:MOST_RECENT]]
 
 
@@ -56,7 +57,11 @@ def entry_row(
     shown = figures if wide else [("", right(rate(entry.decode_tps), 6) + " tok/s")]
     room = width - used - sum(len(a) + len(b) for a, b in shown) - 1
     tags = " ".join(f"#{tag}" for tag in entry.tags)
-    told = f"r resumes, {entry.requests} of {entry.wanted or '—'}" if entry.resumable else ""
+    told = (
+        tr("r resumes, {requests} of {wanted}", requests=entry.requests, wanted=entry.wanted or "—")
+        if entry.resumable
+        else ""
+    )
     place = f"{entry.endpoint.removesuffix(' engine')} ▸ {entry.model or '—'}"
     fails = f"▲{entry.failed}" if entry.failed else ""
     extra = "  ".join(part for part in (fails, told, tags) if part)
@@ -71,11 +76,14 @@ def entry_row(
 def nothing_rows(filtered: bool, width: int) -> list[Row]:
     """Why the list is empty, and which key changes that."""
     if filtered:
-        return [row(("no run holds all of these words: esc shows all again", "warn"))]
+        return [row((tr("no run holds all of these words: esc shows all again"), "warn"))]
     sentences = (
-        "Runs will be listed here: experiments, and the streams of the main screen where they are"
-        " recorded.",
-        "x opens the experiments; ⏎ there runs the first one.",
+        tr(
+            "Runs will be listed here: experiments, and the streams of the main"
+            " screen where they are"
+            " recorded."
+        ),
+        tr("x opens the experiments; ⏎ there runs the first one."),
     )
     return [row((line, "muted")) for text in sentences for line in wrap(text, width)]
 
@@ -87,13 +95,17 @@ def detail_rows(entry: Entry | None, width: int) -> list[Row]:
     if entry.broken:
         lines = [row((line, "bad")) for line in wrap(one_line(entry.broken, 300), width)]
         return [*lines, _file_row(entry, width)]
-    wanted = many(entry.wanted, "request") if entry.wanted else "— requests"
-    state = (
-        f"■ {entry.requests} of {wanted}: r goes on with it"
-        if entry.resumable
-        else f"● {many(entry.requests, 'request')}"
+    wanted = (
+        counted(entry.wanted, later("{n} request"), later("{n} requests"))
+        if entry.wanted
+        else tr("— requests")
     )
-    failed = f", ▲ {entry.failed} failed" if entry.failed else ", none failed"
+    state = (
+        tr("■ {requests} of {wanted}: r goes on with it", requests=entry.requests, wanted=wanted)
+        if entry.resumable
+        else "● " + counted(entry.requests, later("{n} request"), later("{n} requests"))
+    )
+    failed = tr(", ▲ {failed} failed", failed=entry.failed) if entry.failed else tr(", none failed")
     figures = row(
         (state, state_of(entry)[1]),
         (failed, "bad" if entry.failed else "muted"),
@@ -106,11 +118,11 @@ def detail_rows(entry: Entry | None, width: int) -> list[Row]:
     )
     place = row(
         (f"{entry.kind} ", "muted"),
-        (f"{entry.base_url or 'the embedded engine'} ▸ {entry.model or '—'}", "text"),
+        (f"{entry.base_url or tr('the embedded engine')} ▸ {entry.model or '—'}", "text"),
         (f"   kvtui {entry.version or '—'}", "muted"),
     )
-    tags = " ".join(f"#{tag}" for tag in entry.tags) or "no tags (t)"
-    note = one_line(entry.note, 300) or "no note (n)"
+    tags = " ".join(f"#{tag}" for tag in entry.tags) or tr("no tags (t)")
+    note = one_line(entry.note, 300) or tr("no note (n)")
     marks = row(
         (tags, "accent" if entry.tags else "faint"),
         ("   ", "text"),
@@ -122,7 +134,7 @@ def detail_rows(entry: Entry | None, width: int) -> list[Row]:
 def _file_row(entry: Entry, width: int) -> Row:
     size = f"{entry.size / 1024:,.0f} KiB"
     return row(
-        ("file ", "muted"),
+        (tr("file "), "muted"),
         (clip_middle(str(entry.path), max(10, width - len(size) - 7)), "text"),
         (f"  {size}", "muted"),
     )

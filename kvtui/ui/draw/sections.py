@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kvtui.language import tr
 from kvtui.ui.look.rows import BLANK, Row, Span, between
 
 WIDE = 36
 """Columns from which on a pane has the room for words."""
+
+
+def more_mark(key: str, action: str) -> Span:
+    """Says that there is more than fits, and which key shows it."""
+    return Span(tr("more ▸ {key}", key=key), "accent", action)
 
 
 @dataclass(frozen=True, slots=True)

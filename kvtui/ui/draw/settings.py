@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
+from kvtui.language import later, tr
 from kvtui.text import UNKNOWN, one_line
 from kvtui.ui.look.rows import BLANK, Row, Span, clip, clip_middle, left, row, wrap
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from kvtui.ui.settings import SettingRow
 
-_HEADS = {"defaults": "Defaults", "profiles": "Profiles", "cards": "Cards"}
+_HEADS = {"defaults": later("Defaults"), "profiles": later("Profiles"), "cards": later("Cards")}
 
 
 def list_rows(
@@ -22,7 +23,7 @@ def list_rows(
 ) -> tuple[list[Row], int]:
     """All lines of the list, and which of them is the marked one."""
     names = min(max((cell_len(each.name) for each in rows), default=0), width // 3)
-    origins = min(max((cell_len(each.origin) for each in rows), default=0), 16)
+    origins = min(max((cell_len(tr(each.origin)) for each in rows), default=0), 16)
     room = max(8, width - names - origins - 8)
     lines: list[Row] = []
     at = 0
@@ -31,7 +32,7 @@ def list_rows(
         head = each.key.partition(".")[0]
         if head != section:
             section = head
-            lines += [*([BLANK] if lines else []), row((_HEADS[head], "muted"))]
+            lines += [*([BLANK] if lines else []), row((tr(_HEADS[head]), "muted"))]
         if index == marked:
             at = len(lines)
         action = f"screen.mark({index})"
@@ -44,14 +45,14 @@ def list_rows(
                 Span("  ", "text", action),
                 Span(left(value, room), "warn" if changed else _role(each), action),
                 Span("  ", "text", action),
-                Span("not written" if changed else each.origin, "muted", action),
+                Span(tr("not written") if changed else tr(each.origin), "muted", action),
             )
         )
     return lines, at
 
 
 def _new(value: Any) -> str:
-    return "the default" if value is None else one_line(str(value), 200)
+    return tr("the default") if value is None else one_line(str(value), 200)
 
 
 def _role(each: SettingRow) -> str:
@@ -62,13 +63,13 @@ def detail_rows(each: SettingRow, problem: str, width: int) -> list[Row]:
     """What the marked key means, its default, when it takes effect; what is wrong with it."""
     default = each.setting.default
     usual = UNKNOWN if default is None or default == {} else str(default)
-    said = each.setting.meaning or each.setting.name.replace("_", " ")
+    said = tr(each.setting.meaning) or each.setting.name.replace("_", " ")
     first = row((clip(f"{each.key}  ", width), "strong"), (said, "text"))
     if problem:
         return [first, *(row((line, "bad")) for line in wrap(f"▲ {problem}", width)[:2])]
-    notes = f"default {usual} · {each.when()}"
+    notes = tr("default {usual} · {when}", usual=usual, when=each.when())
     if not each.editable:
-        notes = "edited in the file itself"
+        notes = tr("edited in the file itself")
     return [first, row((notes, "muted"))]
 
 

@@ -144,7 +144,11 @@ def _short(value: float) -> str:
 
 def _end_mark(state: StreamState, roomy: bool) -> Row:
     phase = state.snapshot.phase
-    run = f"run {state.run}/{state.repeats}" if state.repeats > 1 and state.run else ""
+    run = (
+        tr("run {run}/{repeats}", run=state.run, repeats=state.repeats)
+        if state.repeats > 1 and state.run
+        else ""
+    )
     if phase == "done":
         if state.outcome and state.outcome != "ok":
             label = state.outcome.replace("_", " ") if roomy else "cut"
@@ -157,7 +161,7 @@ def _end_mark(state: StreamState, roomy: bool) -> Row:
         return row((f"■ {tr('stopped')}" if roomy else "■", "warn"))
     if phase == "failed":
         return row((f"▲ {tr('failed')}" if roomy else "▲", "bad"))
-    return row((run if roomy else run.removeprefix("run "), "muted"))
+    return row((run if roomy else run.removeprefix(tr("run ")), "muted"))
 
 
 def big_rate(state: StreamState, *, roomy: bool) -> tuple[str, str]:

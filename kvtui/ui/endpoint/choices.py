@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kvtui.config import EMBEDDED
+from kvtui.language import tr
 from kvtui.text import one_line, redact
 
 if TYPE_CHECKING:
@@ -25,13 +26,13 @@ def endpoint_choices(settings: Settings, *, hidden: bool = False) -> list[tuple[
         settings: The configuration file as it is now.
         hidden: An audience looks on: no host is named.
     """
-    choices = [(STARTED, "as started", "flags, file, environment")]
+    choices = [(STARTED, tr("as started"), tr("flags, file, environment"))]
     for name, profile in settings.profiles.items():
         url = redact(profile.base_url).split("://", 1)[-1]
         remark = " · ".join(part for part in (url, profile.model) if part)
         choices.append((name, one_line(name, 40), "" if hidden else one_line(remark, 60)))
     if EMBEDDED not in settings.profiles:
-        choices.append((EMBEDDED, EMBEDDED, "kvtui's own engine, no key"))
+        choices.append((EMBEDDED, EMBEDDED, tr("kvtui's own engine, no key")))
     return choices
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kvtui.bench.requests.curl import Sent
+from kvtui.language import tr
 from kvtui.text import one_line, redact
 from kvtui.ui.ports import PreparedLike
 from kvtui.ui.state import EndpointView, is_demo
@@ -19,13 +20,20 @@ def endpoint_view(prepared: PreparedLike, model: str) -> EndpointView:
     endpoint, verdict = prepared.endpoint, prepared.verdict
     usable = verdict is None or not verdict.is_failure
     if endpoint.embedded:
-        label, key = "embedded", "no key needed"
+        label, key = "embedded", tr("no key needed")
     else:
         shown = redact(endpoint.base_url, endpoint.api_key)
         label = one_line(shown.split("://", 1)[-1], 60)
-        key = f"key from {endpoint.key_from}" if endpoint.key_from else "no key sent"
+        key = (
+            tr("key from {key_from}", key_from=tr(endpoint.key_from))
+            if endpoint.key_from
+            else tr("no key sent")
+        )
         if endpoint.key_wanted_from:
-            key = f"no key in {one_line(endpoint.key_wanted_from, 40)}"
+            key = tr(
+                "no key in {key_wanted_from}",
+                key_wanted_from=one_line(endpoint.key_wanted_from, 40),
+            )
     return EndpointView(
         label=label,
         model=one_line(model, 60),
@@ -45,12 +53,12 @@ def engine_note(prepared: PreparedLike, model: str) -> str:
     if geometry is None:
         return ""
     if is_demo(model):
-        return "a demo, answered by no model; M goes back to one"
+        return tr("a demo, answered by no model; M goes back to one")
     millions = geometry.n_params / 1e6
     size = f"{millions:,.1f}M" if millions < 10 else f"{millions:,.0f}M"
     if millions < 50:
-        return f"{size}, a real model; its text is not meant to be true"
-    return f"{size} parameters"
+        return tr("{size}, a real model; its text is not meant to be true", size=size)
+    return tr("{size} parameters", size=size)
 
 
 def asked_for_models(prepared: PreparedLike) -> Sent | None:

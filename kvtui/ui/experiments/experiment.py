@@ -26,6 +26,7 @@ from kvtui.bench.running.progress import (
     RequestStarted,
     StageStarted,
 )
+from kvtui.language import tr
 from kvtui.measure.gaps import Gaps
 from kvtui.text import one_line
 from kvtui.ui.experiments.lanes import Lane, Lanes
@@ -253,12 +254,17 @@ class Experiment:
             self.results = results_of(record)
             self.record = record
         except Exception as error:  # noqa: BLE001 - our mistake: said, and the record stays
-            self.trouble = f"The run was lost: {type(error).__name__} {one_line(str(error))}"
+            self.trouble = tr(
+                "The run was lost: {name} {error}",
+                name=type(error).__name__,
+                error=one_line(str(error)),
+            )
             self._begun.recorder.close()
         if self._begun.recorder.error:
-            self.trouble = (
-                f"The record is not whole: {self.path} cannot be written:"
-                f" {self._begun.recorder.error}."
+            self.trouble = tr(
+                "The record is not whole: {path} cannot be written: {error}.",
+                path=self.path,
+                error=self._begun.recorder.error,
             )
         self._over.set()
         self._on_over()

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from kvtui.bench.running.presets import PRESETS, fitted
 from kvtui.bench.work.extent import Extent, extent_of
 from kvtui.bench.work.workload import Workload, WorkloadError
-from kvtui.text import count, many
+from kvtui.language import counted, later, tr
+from kvtui.text import count
 from kvtui.ui.experiments.knobs import BY_NAME, Knob, default_of, knobs_of
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def ask(
         try:
             given[knob.name] = knob.read(text)
         except ValueError as error:
-            problems.append((knob.name, f"{knob.label} {error}."))
+            problems.append((knob.name, tr("{label} {error}.", label=tr(knob.label), error=error)))
     texts = MappingProxyType(dict(texts))
     if problems:
         return Asked(fields, texts, problems=tuple(problems))
@@ -89,9 +90,9 @@ def ask(
 
 
 _FLAGS = {
-    "with --endpoint": "in the field endpoints",
-    "--slo 'ttft_ms<500'": "ttft_ms<500 in the field limits",
-    "Leave --base-url and --profile out.": "E on the main screen chooses it.",
+    "with --endpoint": later("in the field endpoints"),
+    "--slo 'ttft_ms<500'": later("ttft_ms<500 in the field limits"),
+    "Leave --base-url and --profile out.": later("E on the main screen chooses it."),
 }
 """A flag's part of a sentence → the same on the screen."""
 
@@ -102,7 +103,7 @@ def _placed(sentence: str, fields: Fields) -> tuple[str, str]:
         sentence = sentence.replace(flag, words)
     for name in sorted((knob.name for knob in fields.knobs), key=len, reverse=True):
         if sentence.startswith(name):
-            return name, BY_NAME[name].label + sentence[len(name) :]
+            return name, tr(BY_NAME[name].label) + sentence[len(name) :]
     limits = any(knob.name == "slo" for knob in fields.knobs)
     return ("slo" if limits and ("limit" in sentence or "figure" in sentence) else ""), sentence
 
@@ -112,21 +113,34 @@ def _queue(workload: Workload, seats: int) -> list[str]:
     if not seats or most <= seats:
         return []
     return [
-        f"The embedded engine decodes {seats} sequences at once: of {most} streams the others"
-        " wait for their turn."
+        tr(
+            "The embedded engine decodes {seats} sequences at once: of {most}"
+            " streams the others wait for their turn.",
+            seats=seats,
+            most=most,
+        )
     ]
 
 
 def sends(extent: Extent) -> str:
     """What will be sent, in words."""
-    levels = many(extent.levels, "level")
+    levels = counted(extent.levels, later("{n} level"), later("{n} levels"))
     if not extent.bounded:
-        return f"{levels}, {extent.seconds:g} s of requests, as many as are answered"
-    most = "at most " if extent.at_most else ""
-    return (
-        f"{most}{many(extent.requests, 'request')} in {levels} ({count(extent.warmup)} to warm up):"
-        f" about {count(extent.prompt_tokens)} prompt tokens,"
-        f" at most {count(extent.output_tokens)} tokens of answers"
+        return tr(
+            "{levels}, {seconds:g} s of requests, as many as are answered",
+            levels=levels,
+            seconds=extent.seconds,
+        )
+    most = tr("at most ") if extent.at_most else ""
+    return tr(
+        "{most}{requests} in {levels} ({warmup} to warm up): about"
+        " {prompt_tokens} prompt tokens, at most {output_tokens} tokens of answers",
+        most=most,
+        requests=counted(extent.requests, later("{n} request"), later("{n} requests")),
+        levels=levels,
+        warmup=count(extent.warmup),
+        prompt_tokens=count(extent.prompt_tokens),
+        output_tokens=count(extent.output_tokens),
     )
 
 

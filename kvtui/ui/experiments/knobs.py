@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kvtui.bench.requests.targets import Target, TargetError, parse_target
 from kvtui.bench.work.workload import Workload, WorkloadError
+from kvtui.language import tr
 
 if TYPE_CHECKING:
     from kvtui.bench.running.presets import Preset
@@ -37,15 +38,15 @@ def _number(text: str, *, whole: bool) -> float:
     try:
         return int(text.replace(",", "")) if whole else float(text)
     except ValueError:
-        kind = "a whole number" if whole else "a number"
-        raise ValueError(f"must be {kind}, not {text!r}") from None
+        kind = tr("a whole number") if whole else tr("a number")
+        raise ValueError(tr("must be {kind}, not {text!r}", kind=kind, text=text)) from None
 
 
 def _one(*, whole: bool) -> Callable[[str], float]:
     def read(text: str) -> float:
         value = _number(text.strip(), whole=whole)
         if not 0 <= value < 1e12:
-            raise ValueError("is out of range")
+            raise ValueError(tr("is out of range"))
         return value
 
     return read
@@ -55,10 +56,10 @@ def _many(*, whole: bool) -> Callable[[str], tuple[float, ...]]:
     def read(text: str) -> tuple[float, ...]:
         parts = [part.strip() for part in text.replace(",", " ").split()]
         if len(parts) > _MOST_VALUES:
-            raise ValueError(f"has more than {_MOST_VALUES} values")
+            raise ValueError(tr("has more than {most} values", most=_MOST_VALUES))
         values = [_number(part, whole=whole) for part in parts]
         if not all(0 < value < 1e12 for value in values):
-            raise ValueError("must be above 0")
+            raise ValueError(tr("must be above 0"))
         return tuple(dict.fromkeys(values))
 
     return read
@@ -69,7 +70,7 @@ def _choice(table: Mapping[str, Any]) -> Callable[[str], Any]:
         try:
             return table[text.strip().casefold()]
         except KeyError:
-            raise ValueError(f"is one of {', '.join(table)}") from None
+            raise ValueError(tr("is one of {words}", words=", ".join(table))) from None
 
     return read
 
@@ -96,7 +97,7 @@ def _targets(text: str) -> tuple[Target, ...]:
     try:
         return tuple(parse_target(part, profiles) for part in parts[:_MOST_VALUES])
     except TargetError as error:
-        raise ValueError(f"has a wrong one: {str(error).rstrip('.')}") from None
+        raise ValueError(tr("has a wrong one: {error}", error=str(error).rstrip("."))) from None
 
 
 KNOBS: tuple[Knob, ...] = (
@@ -197,7 +198,7 @@ def default_of(preset: Preset, knob: Knob, *, embedded: bool) -> str:
         given = value if many else value[0]
         if (many or len(value) == 1) and _built(preset, {name: given}, embedded) == usual:
             return ",".join(f"{number:g}" for number in value)
-    return "by load" if name == "requests" else ""
+    return tr("by load") if name == "requests" else ""
 
 
 def _candidates(workload: Workload, name: str) -> list[tuple[float, ...]]:

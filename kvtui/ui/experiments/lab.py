@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kvtui.bench.requests.options import RunOptions
 from kvtui.bench.running.presets import PRESETS
 from kvtui.bench.work.workload import Workload
+from kvtui.language import tr
 from kvtui.telemetry.places import is_local
 from kvtui.ui.experiments.form import Asked, ask, fields_of
 
@@ -55,7 +56,7 @@ class Lab:
         """Endpoint and model, free of secrets."""
         view = self.conductor.endpoint
         if self.conductor.prepared is None and not view.problem:
-            return "an endpoint that is still being prepared"
+            return tr("an endpoint that is still being prepared")
         return f"{view.label} ▸ {view.model}" if view.model else view.label
 
     def places(self, work: Workload | Record) -> str:
@@ -92,18 +93,18 @@ class Lab:
     def why_not(self) -> str:
         """Why no run can begin now, one sentence; empty where one can."""
         if self.running:
-            return "An experiment is running already."
+            return tr("An experiment is running already.")
         conductor = self.conductor
         if conductor.mark:
-            return "A recorded run is on the screen: E on the main screen chooses an endpoint."
+            return tr("A recorded run is on the screen: E on the main screen chooses an endpoint.")
         if conductor.running:
-            return (
+            return tr(
                 "A stream is running on the main screen: stop it first, it would be measured too."
             )
         if conductor.session is None or conductor.prepared is None or not conductor.endpoint.ready:
-            return conductor.endpoint.problem or "The endpoint is still being prepared."
+            return conductor.endpoint.problem or tr("The endpoint is still being prepared.")
         if not conductor.model:
-            return "No model is chosen: x leads back, M shows what the server offers."
+            return tr("No model is chosen: x leads back, M shows what the server offers.")
         return ""
 
     def begin(self, work: Workload | Record, path: Path | None = None) -> Experiment:

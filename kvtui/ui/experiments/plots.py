@@ -9,6 +9,7 @@ from statistics import median
 from kvtui.bench.figures.levels import Level
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.work.workload import Workload
+from kvtui.language import tr
 from kvtui.measure.gaps import Gaps
 from kvtui.ui.look.plots import Plot, Point, Series, gaps_plot
 
@@ -74,7 +75,7 @@ def _position(workload: Workload, samples: Sequence[Sample]) -> Plot | None:
         label = workload.stages[number].label.rpartition(", ")[2]
         if points:
             series.append(Series(label, _thinned(points)))
-    return Plot("position", "TPS against position", "position", "tok/s", tuple(series))
+    return Plot("position", tr("TPS against position"), "position", "tok/s", tuple(series))
 
 
 def _thinned(points: list[Point]) -> tuple[Point, ...]:
@@ -111,7 +112,7 @@ def _prompt(workload: Workload, levels: Sequence[Level]) -> Plot | None:
     if alike:
         rows = [row for row in rows if _kind(row.label) in alike]
     series = _grouped(rows, key, lambda row: _short(row) if len(alike) > 1 else "TTFT", point)
-    return Plot("prompt", "TTFT against prompt length", "prompt tokens", "ms", series)
+    return Plot("prompt", tr("TTFT against prompt length"), tr("prompt tokens"), "ms", series)
 
 
 def _short(row: Level) -> str:
@@ -130,11 +131,17 @@ def _load(workload: Workload, levels: Sequence[Level]) -> Plot | None:
     series = _grouped(
         levels,
         lambda row: (row.prompt_tokens_wanted, row.max_tokens, row.kv_cache),
-        lambda row: f"{row.prompt_tokens_wanted or 'own'}→{row.max_tokens} tokens",
+        lambda row: tr(
+            "{prompt_tokens_wanted}→{max_tokens} tokens",
+            prompt_tokens_wanted=row.prompt_tokens_wanted or "own",
+            max_tokens=row.max_tokens,
+        ),
         point,
         lambda row: f"{row.rate:g}/s" if row.rate else str(row.concurrency),
     )
-    return Plot("load", "latency (E2E p50) against throughput, by streams", "tok/s", "ms", series)
+    return Plot(
+        "load", tr("latency (E2E p50) against throughput, by streams"), "tok/s", "ms", series
+    )
 
 
 def _length(workload: Workload, levels: Sequence[Level]) -> Plot | None:
@@ -151,4 +158,6 @@ def _length(workload: Workload, levels: Sequence[Level]) -> Plot | None:
         )
 
     series = _grouped(levels, lambda row: _kind(row.label), lambda row: _kind(row.label), point)
-    return Plot("length", "TPS against length of the answer", "answer tokens", "tok/s", series)
+    return Plot(
+        "length", tr("TPS against length of the answer"), tr("answer tokens"), "tok/s", series
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kvtui.language import tr
 from kvtui.measure.gaps import Gaps
 from kvtui.text import milliseconds, rate
 
@@ -43,18 +44,23 @@ class Plot:
 
 def rate_plot(points: Sequence[Point]) -> Plot:
     """The running rate over the tokens of one answer."""
-    title = "TPS over the answer"
+    title = tr("TPS over the answer")
     series = (Series("", tuple(points)),) if len(points) > 1 else ()
     said = ""
     if series:
         rates = [tps for _, tps in points]
-        said = f"min {rate(min(rates))} · max {rate(max(rates))} · now {rate(rates[-1])} tok/s"
+        said = tr(
+            "min {least} · max {most} · now {now} tok/s",
+            least=rate(min(rates)),
+            most=rate(max(rates)),
+            now=rate(rates[-1]),
+        )
     return Plot("rate", title, "tokens", "tok/s", series, said=said, dots=False)
 
 
 def gaps_plot(gaps: Gaps) -> Plot:
     """How long from chunk to chunk, with the median and the slowest hundredth marked."""
-    title = "ITL: time from chunk to chunk"
+    title = tr("ITL: time from chunk to chunk")
     p50, p99 = gaps.percentile(0.5), gaps.percentile(0.99)
     if p50 is None or p99 is None:
         return Plot("itl", title, "ms", "chunks", (), steps=True)
@@ -71,9 +77,13 @@ def gaps_plot(gaps: Gaps) -> Plot:
                 beyond += part
     edges = [1000 * bar * at for at in range(_BARS + 1)]
     points = tuple(zip(edges, [*counts, 0.0], strict=True))
-    more = f" · {beyond:,.0f} beyond" if beyond >= 0.5 else ""
-    said = (
-        f"p50 {milliseconds(p50 * 1000)} · p99 {milliseconds(p99 * 1000)} · {gaps.n:,} gaps{more}"
+    more = tr(" · {beyond:,.0f} beyond", beyond=beyond) if beyond >= 0.5 else ""
+    said = tr(
+        "p50 {p50} · p99 {p99} · {n:,} gaps{more}",
+        p50=milliseconds(p50 * 1000),
+        p99=milliseconds(p99 * 1000),
+        n=gaps.n,
+        more=more,
     )
     at_ = ((1000 * p50, "p50"), (1000 * p99, "p99"))
     return Plot("itl", title, "ms", "chunks", (Series("", points),), steps=True, said=said, at=at_)

@@ -15,6 +15,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from textual.filter import LineFilter
 
+from kvtui.language import tr
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -54,7 +56,9 @@ class Veil:
         return replace(
             view,
             label=HIDDEN,
-            key=f"key from {HIDDEN}" if view.key.startswith("key from ") else self.text(view.key),
+            key=tr("key from {key_from}", key_from=HIDDEN)
+            if view.key.startswith(tr("key from {key_from}").partition("{")[0])
+            else self.text(view.key),
             note=self.text(view.note),
             problem=self.text(view.problem),
         )

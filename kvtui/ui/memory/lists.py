@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kvtui.language import tr
 from kvtui.memory import cards, catalogue, kv
 from kvtui.memory import model as models
 from kvtui.memory.model import Model
@@ -43,7 +44,7 @@ def own_model(geometry: EngineGeometry, name: str) -> Model:
         max_context=geometry.context,
         vocab=geometry.vocab,
         name=one_line(name, 60),
-        source="the embedded engine",
+        source=tr("the embedded engine"),
     )
 
 

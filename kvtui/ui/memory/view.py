@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kvtui.language import tr
 from kvtui.memory import budget, cards, catalogue, kv
 from kvtui.memory.errors import PlanError
 from kvtui.memory.model import Model
@@ -147,7 +148,7 @@ class MemoryView:
         self.server_context = prepared.context
         # The engine's first model: the one asked may be a failure on demand, which has no memory.
         names = (*prepared.models, prepared.model or "")
-        name = next((name for name in names if name and not is_demo(name)), "embedded model")
+        name = next((name for name in names if name and not is_demo(name)), tr("embedded model"))
         self.set_own(None if geometry is None else own_model(geometry, name))
         self._served = None
         if geometry is not None:
@@ -157,7 +158,7 @@ class MemoryView:
             self._served = (self.catalogue_model, None)
         elif prepared.endpoint.architecture:
             self.catalogue_model = catalogue.find(prepared.endpoint.architecture)
-            self.matched, self.as_if = "as the profile says", False
+            self.matched, self.as_if = tr("as the profile says"), False
             self._served = (self.catalogue_model, None)
         elif prepared.model:
             self.recognise(prepared.model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from kvtui.language import tr
 from kvtui.memory import budget, cards, flags, kv, need, overhead
 from kvtui.memory.answer import Answer
 from kvtui.memory.errors import PlanError
@@ -146,7 +147,10 @@ def _flags_of(told: Answer, engine: str) -> EngineFlags:
             told = budget.answer(question)
         except PlanError as error:
             return EngineFlags(engine, "", reason=str(error))
-    refused = next((note for note in told.notes if note.startswith(f"{engine} stores no ")), "")
+    refused = next(
+        (note for note in told.notes if note.startswith(tr("{engine} stores no ", engine=engine))),
+        "",
+    )
     if refused:
         return EngineFlags(engine, "", reason=refused.partition(":")[0])
     return EngineFlags(engine, flags.flags(told, engine), told.fits)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from kvtui.language import counted, later, tr
 from kvtui.memory.answer import Answer
 from kvtui.memory.layout import lay_out
 from kvtui.memory.model import MAX_TOKENS
@@ -117,23 +118,32 @@ def said(curve: Curve, width: int) -> str:
     from kvtui.memory.units import gib
 
     room = gib(curve.room)
-    what = "tokens" if curve.axis == "context" else "users"
+    what = tr("context") if curve.axis == "context" else tr("users")
     if curve.fixed > curve.room:
-        long = f"weights and overhead alone exceed the {room} there are"
-        short = f"weights alone exceed {room}"
+        long = tr("weights and overhead alone exceed the {room} there are", room=room)
+        short = tr("weights alone exceed {room}", room=room)
     elif curve.crossing is None:
-        long = f"memory sets no limit: the cache stays the same at any number of {what}"
-        short = "memory sets no limit"
+        long = tr("memory sets no limit, whatever the {what}: the cache stays the same", what=what)
+        short = tr("memory sets no limit")
     elif curve.crossing == 0:
-        long = f"not even one of the {what} fits into the {room} there are"
-        short = f"not one fits into {room}"
+        long = tr("not even one fits into the {room} there are ({what})", what=what, room=room)
+        short = tr("not one fits into {room}", room=room)
     else:
-        word = what if curve.crossing != 1 else what[:-1]
-        long = f"fills the room of {room} at {curve.crossing:,} {word}"
-        short = f"full at {curve.crossing:,} {word}"
+        forms = (
+            (later("{n} token"), later("{n} tokens"))
+            if curve.axis == "context"
+            else (later("1 user"), later("{n} users"))
+        )
+        many = counted(curve.crossing, *forms)
+        long = tr(
+            "fills the room of {room} at {many}",
+            room=room,
+            many=many,
+        )
+        short = tr("full at {many}", many=many)
         limit = curve.model_limit
         if limit is not None and curve.crossing > limit:
-            long += f" (the model itself takes {limit:,})"
+            long += tr(" (the model itself takes {limit:,})", limit=limit)
     return long if len(long) <= width else short
 
 

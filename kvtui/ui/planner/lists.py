@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kvtui.language import later, tr
 from kvtui.memory import budget, cards, precision
 from kvtui.memory import model as models
 from kvtui.memory.errors import PlanError
@@ -20,10 +21,10 @@ _COUNTS = (1, 2, 4, 8, 16)
 _WEIGHTS = ("fp16", "bf16", "fp8", "int8", "int4", "nvfp4", "q8_0", "q6_k", "q5_k", "q4_k")
 _SHARES = ("0.80", "0.85", "0.90", "0.92", "0.95")
 _ENGINES = {
-    "logical": "the formula alone, and the whole card",
-    "vllm": "blocks, activations, CUDA graphs, 0.92 of the card",
-    "llamacpp": "padded cells, compute buffer; cards share the layers",
-    "sglang": "a static fraction of the card",
+    "logical": later("the formula alone, and the whole card"),
+    "vllm": later("blocks, activations, CUDA graphs, 0.92 of the card"),
+    "llamacpp": later("padded cells, compute buffer; cards share the layers"),
+    "sglang": later("a static fraction of the card"),
 }
 
 Item = tuple[str, str, str]
@@ -41,23 +42,27 @@ def choices(name: str, state: PlannerState, known: Known) -> list[Item]:
     if name == "engine":
         return [(ENGINE_NAMES[each], ENGINE_NAMES[each], text) for each, text in _ENGINES.items()]
     if name in ("k", "v"):
-        empty = ("auto", "auto", "the model's own") if name == "k" else ("", "as the keys", "")
+        empty = (
+            ("auto", "auto", tr("the model's own")) if name == "k" else ("", tr("as the keys"), "")
+        )
         return [empty, *((each, each, _bits(each)) for each in precision.KV_NAMES)]
     if name in ("context", "users"):
         return _lengths(name, state)
     if name == "weights":
         sized = [(each, each, _bits(each)) for each in _WEIGHTS]
-        return [("", "as the checkpoint stores them", ""), *sized]
+        return [("", tr("as the checkpoint stores them"), ""), *sized]
     if name == "heads":
         return _heads(state)
     if name == "share":
-        return [("", "the engine's default", ""), *((each, each, "") for each in _SHARES)]
+        return [("", tr("the engine's default"), ""), *((each, each, "") for each in _SHARES)]
     if name == "kv_gib":
         return [
-            ("", "worked out", ""),
+            ("", tr("worked out"), ""),
             *((f"{each}", f"{each} GiB", "") for each in (4, 8, 16, 32)),
         ]
-    first = [] if name == "gpus" else [("", "all cards" if name == "tp" else "one stage", "")]
+    first = (
+        [] if name == "gpus" else [("", tr("all cards") if name == "tp" else tr("one stage"), "")]
+    )
     return [*first, *((f"{each}", f"{each}", "") for each in _COUNTS)]
 
 
@@ -97,8 +102,8 @@ def matches(name: str, state: PlannerState, known: Known, most: int = 6) -> tupl
 
 def _bits(name: str) -> str:
     item = precision.PRECISIONS[name]
-    return f"{8 * item.block_bytes / item.block_elements:g} bits" + (
-        f" + {item.head_bytes} B a head" if item.head_bytes else ""
+    return tr("{bits:g} bits", bits=8 * item.block_bytes / item.block_elements) + (
+        tr(" + {head_bytes} B a head", head_bytes=item.head_bytes) if item.head_bytes else ""
     )
 
 
@@ -113,7 +118,7 @@ def _lengths(name: str, state: PlannerState) -> list[Item]:
                 fits = budget.fits(_at(told.question, name, value))
             except PlanError:
                 continue
-            remarks[at] = "✓ fits" if fits else "✗ does not fit"
+            remarks[at] = tr("✓ fits") if fits else tr("✗ does not fit")
     return [
         (str(value), f"{value:,}", remark) for value, remark in zip(values, remarks, strict=True)
     ]
@@ -126,7 +131,7 @@ def _at(question: Question, name: str, value: int) -> Question:
 
 
 def _heads(state: PlannerState) -> list[Item]:
-    listed = [("", "the model's own", "")]
+    listed = [("", tr("the model's own"), "")]
     if state.told is not None:
         listed += [
             (str(heads), f"{label}: {heads}", "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kvtui.language import tr
 from kvtui.memory import catalogue
 from kvtui.ui.planner.form import Known, PlannerForm
 
@@ -67,16 +68,21 @@ def hand_back(view: MemoryView, told: Answer) -> str:
     left_out = [
         what
         for what, there in (
-            ("the values' own precision", question.v != question.k),
-            (f"{told.split.cards} cards", told.split.cards > 1),
-            ("the KV heads", model.name != view.model.name),
-            ("the size of the weights", question.weights_bytes is not None),
-            ("the cache's room by hand", question.kv_budget_bytes is not None),
+            (tr("the values' own precision"), question.v != question.k),
+            (tr("{cards} cards", cards=told.split.cards), told.split.cards > 1),
+            (tr("the KV heads"), model.name != view.model.name),
+            (tr("the size of the weights"), question.weights_bytes is not None),
+            (tr("the cache's room by hand"), question.kv_budget_bytes is not None),
         )
         if there
     ]
-    without = f" (without {', '.join(left_out)})" if left_out else ""
-    return (
-        f"Memory pane: {view.model.name} on {view.card.name}, KV {question.k}, "
-        f"{question.context:,} tokens × {question.concurrency:,}{without}"
+    without = tr(" (without {what})", what=", ".join(left_out)) if left_out else ""
+    return tr(
+        "Memory pane: {model} on {card}, KV {k}, {context:,} tokens × {concurrency:,}{without}",
+        model=view.model.name,
+        card=view.card.name,
+        k=question.k,
+        context=question.context,
+        concurrency=question.concurrency,
+        without=without,
     )

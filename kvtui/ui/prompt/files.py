@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from kvtui.language import tr
 from kvtui.places import user_path
 from kvtui.prompt import PromptError, read_prompt_file
 from kvtui.text import binary_size, one_line
@@ -57,5 +58,5 @@ def read_file(path: Path) -> str:
         PromptError: It is that, cannot be read, is empty, too large, or no text.
     """
     if path.exists() and not path.is_file():
-        raise PromptError(f"{path} is no file with a text in it.")
+        raise PromptError(tr("{path} is no file with a text in it.", path=path))
     return read_prompt_file(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from kvtui.language import tr
 from kvtui.ui.state import PromptForm
 
 MAX_REPEATS = 10_000
@@ -33,15 +34,15 @@ def parse_form(
     try:
         kept = replace(kept, max_tokens=_whole(max_tokens, 1, MAX_TOKENS))
     except ValueError as error:
-        problem = ("field-max", f"max tokens {error}")
+        problem = ("field-max", tr("max tokens {error}", error=error))
     try:
         kept = replace(kept, temperature=_real(temperature, 0.0, 2.0))
     except ValueError as error:
-        problem = problem or ("field-temperature", f"temperature {error}")
+        problem = problem or ("field-temperature", tr("temperature {error}", error=error))
     try:
         kept = replace(kept, repeats=_whole(repeats, 1, MAX_REPEATS) or 1)
     except ValueError as error:
-        problem = problem or ("field-repeats", f"repeats {error}")
+        problem = problem or ("field-repeats", tr("repeats {error}", error=error))
     if problem is not None:
         raise FormError(*problem, kept)
     return kept
@@ -52,9 +53,9 @@ def _whole(text: str, least: int, most: int) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.lstrip("-").isdigit()):
-        raise ValueError(f"must be a whole number, not {text[:20]!r}")
+        raise ValueError(tr("must be a whole number, not {text!r}", text=text[:20]))
     if len(text) > 12 or not least <= int(text) <= most:
-        raise ValueError(f"must be from {least:,} to {most:,}")
+        raise ValueError(tr("must be from {least:,} to {most:,}", least=least, most=most))
     return int(text)
 
 
@@ -65,7 +66,7 @@ def _real(text: str, least: float, most: float) -> float | None:
     try:
         value = float(text)
     except ValueError:
-        raise ValueError(f"must be a number, not {text[:20]!r}") from None
+        raise ValueError(tr("must be a number, not {text!r}", text=text[:20])) from None
     if not math.isfinite(value) or not least <= value <= most:
-        raise ValueError(f"must be from {least:g} to {most:g}")
+        raise ValueError(tr("must be from {least:g} to {most:g}", least=least, most=most))
     return value

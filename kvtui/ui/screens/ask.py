@@ -9,6 +9,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from kvtui.language import tr
 from kvtui.text import sanitise
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class AskScreen(ModalScreen[str | None]):
         """The line and its hint."""
         with Vertical(id="ask") as box:
             box.border_title = self._title_text
-            box.border_subtitle = "⏎ take · esc leave"
+            box.border_subtitle = tr("⏎ take · esc leave")
             yield self.field
             yield self.told
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from kvtui.language import tr
 from kvtui.text import one_line
 from kvtui.ui.commands import shown_key
 from kvtui.ui.experiments.keys import LEGEND, Mode, Offer, commands_in
 from kvtui.ui.layout.sizes import HEIGHTS, WIDTHS
+from kvtui.ui.look.rows import left
 from kvtui.ui.terminal.paint import PaintedWhereSeen
 
 if TYPE_CHECKING:
@@ -45,7 +47,11 @@ class BenchScreen(PaintedWhereSeen[None]):
         from kvtui.ui.screens.picker import PickerScreen
 
         items = [
-            (command.name, f"{command.label:<12} {command.help}", shown_key(command.keys[0]))
+            (
+                command.name,
+                f"{left(tr(command.label), 12)} {tr(command.help)}",
+                shown_key(command.keys[0]),
+            )
             for command in commands_in(self.TABLE, self.mode)
             if command.name != "palette"
         ]
@@ -67,7 +73,7 @@ class BenchScreen(PaintedWhereSeen[None]):
             if shape is not None:
                 self._name_file(results, shape)
 
-        self.app.push_screen(PickerScreen("Export as", items), chosen)
+        self.app.push_screen(PickerScreen(tr("Export as"), items), chosen)
 
     def _name_file(self, results: Results, shape: str) -> None:
         from pathlib import Path
@@ -87,11 +93,13 @@ class BenchScreen(PaintedWhereSeen[None]):
 
         def named(name: str | None) -> None:
             if name is not None:
-                self.say(f"Written: {Path(name.strip()).expanduser()}")
+                self.say(tr("Written: {path}", path=Path(name.strip()).expanduser()))
 
         proposed = results.record.path.stem + SUFFIXES[shape]
-        hint = f"The file is made in {Path.cwd()} unless a folder is named."
-        self.app.push_screen(AskScreen(f"Export as {shape}", hint, proposed, take), named)
+        hint = tr("The file is made in {folder} unless a folder is named.", folder=Path.cwd())
+        self.app.push_screen(
+            AskScreen(tr("Export as {shape}", shape=shape), hint, proposed, take), named
+        )
 
     def say(self, sentence: str, severity: Any = "information") -> None:
         """A notice; never markup."""

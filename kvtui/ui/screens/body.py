@@ -9,6 +9,8 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from kvtui.language import tr
+
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
@@ -31,7 +33,7 @@ class BodyScreen(ModalScreen[None]):
         """The text."""
         with VerticalScroll(id="body") as box:
             box.border_title = self._title_text
-            box.border_subtitle = "esc close · y copy · ↑ ↓ scroll"
+            box.border_subtitle = tr("esc close · y copy · ↑ ↓ scroll")
             yield Static(self._text, markup=False)
 
     def on_mount(self) -> None:
@@ -41,4 +43,4 @@ class BodyScreen(ModalScreen[None]):
     def action_copy(self) -> None:
         """Copy it all."""
         self.app.copy_to_clipboard(self._text)
-        self.notify("Copied.", markup=False)
+        self.notify(tr("Copied."), markup=False)

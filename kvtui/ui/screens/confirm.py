@@ -9,6 +9,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from kvtui.language import tr
 from kvtui.text import sanitise
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class ConfirmScreen(ModalScreen[bool]):
         """The question."""
         with Vertical(id="confirm") as box:
             box.border_title = self._title_text
-            box.border_subtitle = f"⏎ {self._yes} · esc no"
+            box.border_subtitle = tr("⏎ {yes} · esc no", yes=self._yes)
             yield Static(self._text, markup=False)
 
     def action_answer(self, yes: bool) -> None:

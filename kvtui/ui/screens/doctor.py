@@ -12,6 +12,7 @@ from textual.containers import VerticalScroll
 from textual.message import Message
 from textual.screen import ModalScreen
 
+from kvtui.language import later, tr
 from kvtui.text import one_line
 from kvtui.ui.draw.doctor import doctor_rows, doctor_text, failed_rows
 from kvtui.ui.widgets.lines import LinesWidget
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from kvtui.doctor.steps import Step
     from kvtui.ui.look.rows import Row
 
-KEYS = "esc leave · y copy · ↑ ↓ scroll"
+KEYS = later("esc leave · y copy · ↑ ↓ scroll")
 
 
 class Examination:
@@ -106,8 +107,8 @@ class DoctorScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """The list, scrolled where it is longer than the screen."""
         with VerticalScroll(id="doctor") as box:
-            box.border_title = f"Doctor · {self._endpoint}"
-            box.border_subtitle = KEYS
+            box.border_title = tr("Doctor · {endpoint}", endpoint=self._endpoint)
+            box.border_subtitle = tr(KEYS)
             yield self.list
 
     def on_mount(self) -> None:
@@ -126,8 +127,12 @@ class DoctorScreen(ModalScreen[None]):
         else:
             self.over = True
             failed = sum(step.state == "failed" for step in self.steps)
-            said = "all well" if not failed else f"{failed} of {len(self.steps)} failed"
-            self.query_one("#doctor").border_subtitle = f"{said} · {KEYS}"
+            said = (
+                tr("all well")
+                if not failed
+                else tr("{failed} of {steps} failed", failed=failed, steps=len(self.steps))
+            )
+            self.query_one("#doctor").border_subtitle = f"{said} · {tr(KEYS)}"
         self.list.refresh(layout=True)
         self.list.redraw()
         self.call_after_refresh(self._follow)
@@ -157,7 +162,7 @@ class DoctorScreen(ModalScreen[None]):
     def action_copy(self) -> None:
         """Copy what has been found so far."""
         self.app.copy_to_clipboard(doctor_text(self._endpoint, self.steps))
-        self.notify("The checklist is copied.", markup=False)
+        self.notify(tr("The checklist is copied."), markup=False)
 
 
 class DoctorList(LinesWidget):

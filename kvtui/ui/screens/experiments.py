@@ -12,6 +12,7 @@ from textual.widgets import Input
 
 from kvtui.bench.records.schema import RecordError
 from kvtui.bench.running.presets import PRESETS
+from kvtui.language import later, tr
 from kvtui.ui.commands import bindings
 from kvtui.ui.draw.experiments import PHASES, asked_rows
 from kvtui.ui.draw.runs import recent_rows
@@ -70,7 +71,7 @@ class ExperimentsScreen(BenchScreen):
         self.asked: Asked = lab.ask()
         self.recent: tuple[Entry, ...] = ()
         self._timer: Timer | None = None
-        self.head = BenchBar("experiments")
+        self.head = BenchBar(later("experiments"))
         self.presets = PresetList(list(PRESETS.values()), lab.preset)
         self.knobs = KnobFields()
         self.told = RowsText(lambda _: ())
@@ -85,13 +86,13 @@ class ExperimentsScreen(BenchScreen):
         with Vertical(id="form-view"):
             yield self.presets
             with Vertical(id="knobs-box") as box:
-                box.border_title = "settings"
+                box.border_title = tr("settings")
                 yield self.knobs
             with Vertical(id="asked") as box:
-                box.border_title = "what Enter sends"
+                box.border_title = tr("what Enter sends")
                 yield self.told
             with Vertical(id="recent") as box:
-                box.border_title = "latest runs"
+                box.border_title = tr("latest runs")
                 yield self.listed
         yield self.results
         yield self.foot
@@ -158,7 +159,9 @@ class ExperimentsScreen(BenchScreen):
         work = self.asked.workload
         where = self.lab.where if work is None else self.lab.places(work)
         self.told.show(partial(_asked_rows, self.asked, self.knobs.focused, where, room))
-        self.query_one("#knobs-box").border_title = f"settings of {self.lab.preset}"
+        self.query_one("#knobs-box").border_title = tr(
+            "settings of {preset}", preset=self.lab.preset
+        )
         self.listed.show(partial(recent_rows, self.recent))
 
     def on_resize(self) -> None:
@@ -210,9 +213,12 @@ class ExperimentsScreen(BenchScreen):
             return
         asked = self.asked
         if asked.workload is None or asked.extent is None:
-            self.say(f"Nothing was sent: {asked.problems[0][1]}", "warning")
+            self.say(tr("Nothing was sent: {problem}", problem=asked.problems[0][1]), "warning")
             return
-        self._ask_money(f"{self.lab.preset} sends {sends(asked.extent)}.", asked.workload)
+        self._ask_money(
+            tr("{preset} sends {what}.", preset=self.lab.preset, what=sends(asked.extent)),
+            asked.workload,
+        )
 
     def _ask_money(self, sentence: str, work: Any) -> None:
         if not self.lab.may_cost(work):
@@ -220,13 +226,19 @@ class ExperimentsScreen(BenchScreen):
             return
         from kvtui.ui.screens.confirm import ConfirmScreen
 
-        text = f"{sentence}\n\nTo {self.lab.places(work)}, which may charge for it."
+        text = tr(
+            "{sentence}\n\nTo {places}, which may charge for it.",
+            sentence=sentence,
+            places=self.lab.places(work),
+        )
 
         def answered(yes: bool | None) -> None:
             if yes:
                 self._begin(work)
 
-        self.app.push_screen(ConfirmScreen("This endpoint is not yours", text, "send"), answered)
+        self.app.push_screen(
+            ConfirmScreen(tr("This endpoint is not yours"), text, tr("send")), answered
+        )
 
     def _begin(self, work: Any) -> None:
         try:
@@ -266,9 +278,12 @@ class ExperimentsScreen(BenchScreen):
     def _show_head(self) -> None:
         experiment = self.lab.experiment
         if self.mode == "form" or experiment is None:
-            self.head.show(row((self.lab.where, "text")), row(("○ nothing is sent yet", "muted")))
+            self.head.show(
+                row((self.lab.where, "text")), row((tr("○ nothing is sent yet"), "muted"))
+            )
             return
         glyph, word, role = PHASES[experiment.state().phase]
+        word = tr(word)
         about = row(
             (experiment.workload.preset, "strong"), ("  ", "muted"), (experiment.label, "text")
         )
@@ -298,7 +313,7 @@ class ExperimentsScreen(BenchScreen):
             return
         entry = next((entry for entry in self.recent if entry.resumable), None)
         if self.mode == "results" or entry is None:
-            self.say("There is no run that was stopped or killed before its end.")
+            self.say(tr("There is no run that was stopped or killed before its end."))
             return
         from kvtui.bench.records.record import read_record
 
@@ -311,8 +326,15 @@ class ExperimentsScreen(BenchScreen):
         """Go on with a half-done record, after a question where that may cost money."""
         wanted = sum(stage.requests or 0 for stage in record.workload.stages)
         done = sum(not s.warmup for s in record.done)
-        left = f"{max(0, wanted - done):,} of {wanted:,} requests" if wanted else "the rest"
-        self._ask_money(f"{record.workload.preset}: {left} are still to be sent.", record)
+        left = (
+            tr("{left:,} of {wanted:,} requests", left=max(0, wanted - done), wanted=wanted)
+            if wanted
+            else tr("the rest")
+        )
+        self._ask_money(
+            tr("{preset}: {left} are still to be sent.", preset=record.workload.preset, left=left),
+            record,
+        )
 
     def action_open_marked(self) -> None:
         """Open the marked stream."""
@@ -344,7 +366,7 @@ class ExperimentsScreen(BenchScreen):
     def action_results(self) -> None:
         """What the latest run came to."""
         if self.lab.experiment is None or self.lab.experiment.results is None:
-            self.say("Nothing has been run since kvtui was opened: h shows the recorded runs.")
+            self.say(tr("Nothing has been run since kvtui was opened: h shows the recorded runs."))
             return
         self._show_results()
 

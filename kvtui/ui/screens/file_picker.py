@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from textual.binding import Binding
 from textual.widgets import Input
 
+from kvtui.language import tr
 from kvtui.ui.prompt.files import listing, split
 from kvtui.ui.screens.picker import PickerScreen
 
@@ -30,8 +31,8 @@ class FilePickerScreen(PickerScreen):
         """Room for a folder, whatever is in this one."""
         box = self.query_one("#picker")
         box.styles.height, box.styles.width = 21, 92
-        box.border_subtitle = "⏎ take · tab complete · esc leave"
-        self.query_one(Input).placeholder = f"path, from {Path.cwd()}"
+        box.border_subtitle = tr("⏎ take · tab complete · esc leave")
+        self.query_one(Input).placeholder = tr("path, from {folder}", folder=Path.cwd())
 
     def filter(self, typed: str) -> None:
         """List the folder that is typed, filtered by the rest."""

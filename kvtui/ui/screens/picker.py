@@ -78,7 +78,7 @@ class ChoiceList(LinesWidget):
     def draw(self, width: int, height: int) -> Sequence[Row]:
         """The lines around the marked one."""
         if not self.shown:
-            return [row(("nothing of that name: shorten what you typed", "warn"))]
+            return [row((tr("nothing of that name: shorten what you typed"), "warn"))]
         first = max(0, min(self.marked - height // 2, len(self.shown) - height))
         lines: list[Row] = []
         for index in range(first, min(first + height, len(self.shown))):
@@ -93,7 +93,9 @@ class ChoiceList(LinesWidget):
             lines.append(between(start, row(Span(remark, "muted", action)), width))
         more = len(self.shown) - (first + height)
         if more > 0 and lines:
-            lines[-1] = between(BLANK, row((f"{more + 1} more below", "muted")), width)
+            lines[-1] = between(
+                BLANK, row((tr("{more} more below", more=more + 1), "muted")), width
+            )
         return lines
 
 

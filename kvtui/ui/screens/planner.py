@@ -10,9 +10,11 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Input
 
+from kvtui.language import tr
 from kvtui.memory.errors import PlanError
 from kvtui.ui.draw.planner_side import whole_text
 from kvtui.ui.layout.sizes import HEIGHTS, WIDTHS, take_size
+from kvtui.ui.look.rows import left
 from kvtui.ui.planner import lists
 from kvtui.ui.planner.answer import Planner
 from kvtui.ui.planner.curve import Axis, draw_curve, fit_grid
@@ -106,7 +108,7 @@ class PlannerScreen(Screen[str | None]):
 
     def on_mount(self) -> None:
         """The cursor is in the first field; the plot comes when its library is there."""
-        self.fields.border_title = "Question"
+        self.fields.border_title = tr("Question")
         self.fields.inputs["model"].focus()
         self._show()
         self.run_worker(_import_plotext, thread=True, exit_on_error=False)
@@ -176,19 +178,19 @@ class PlannerScreen(Screen[str | None]):
                 self.fields.set(name, value)
 
         picker = FieldPicker(
-            FIELDS[name].label, items, lists.current(name, self.state, self.known), typed
+            tr(FIELDS[name].label), items, lists.current(name, self.state, self.known), typed
         )
         self.app.push_screen(picker, chosen)
 
     def action_presets(self) -> None:
         """Take one of the worked examples."""
-        items = [(str(at), preset.title, preset.figure) for at, preset in enumerate(PRESETS)]
+        items = [(str(at), tr(preset.title), preset.figure) for at, preset in enumerate(PRESETS)]
 
         def chosen(value: str | None) -> None:
             if value is not None:
                 self.action_preset(int(value))
 
-        self.app.push_screen(PickerScreen("Worked examples", items), chosen)
+        self.app.push_screen(PickerScreen(tr("Worked examples"), items), chosen)
 
     def action_preset(self, number: int) -> None:
         """Put an example into the fields."""
@@ -214,12 +216,12 @@ class PlannerScreen(Screen[str | None]):
         """All of the answer as text."""
         from kvtui.ui.screens.body import BodyScreen
 
-        self.app.push_screen(BodyScreen("The whole answer", whole_text(self.state)))
+        self.app.push_screen(BodyScreen(tr("The whole answer"), whole_text(self.state)))
 
     def action_copy_flags(self, number: int) -> None:
         """Copy an engine's flags."""
         if number >= len(self.state.flags):
-            self._say("There are no flags yet.", "warning")
+            self._say(tr("There are no flags yet."), "warning")
             return
         item = self.state.flags[number]
         name = ENGINE_NAMES[item.engine]
@@ -227,14 +229,17 @@ class PlannerScreen(Screen[str | None]):
             self._say(f"{name}: {item.reason}", "warning")
             return
         self.app.copy_to_clipboard(item.text)
-        note = "" if item.fits else " They do not fit: see the answer."
-        self._say(f"Copied {name}'s flags.{note}", "information" if item.fits else "warning")
+        note = "" if item.fits else tr(" They do not fit: see the answer.")
+        self._say(
+            tr("Copied {name}'s flags.{note}", name=name, note=note),
+            "information" if item.fits else "warning",
+        )
 
     def action_take_over(self) -> None:
         """Hand the choices to the Memory pane and go back."""
         told = self.state.told
         if told is None or self.state.stale:
-            self._say("A field is wrong: nothing was handed over.", "warning")
+            self._say(tr("A field is wrong: nothing was handed over."), "warning")
             return
         try:
             self.dismiss(hand_back(self.view, told))
@@ -264,7 +269,7 @@ class PlannerScreen(Screen[str | None]):
     def action_palette(self) -> None:
         """Find one of these by typing."""
         items = [
-            (action, f"{label:<12} {text}", shown)
+            (action, f"{left(tr(label), 12)} {tr(text)}", shown)
             for action, _, shown, label, text in KEYS
             if action != "palette"
         ]
@@ -273,7 +278,7 @@ class PlannerScreen(Screen[str | None]):
             if value is not None:
                 await self.app.run_action(f"screen.{value}")
 
-        self.app.push_screen(PickerScreen("Planner", items), chosen)
+        self.app.push_screen(PickerScreen(tr("planner"), items), chosen)
 
     def _say(self, sentence: str, severity: Any = "information") -> None:
         self.notify(sentence, severity=severity, markup=False, timeout=6)

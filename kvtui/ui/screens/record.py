@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from textual.binding import Binding
 from textual.screen import ModalScreen
 
+from kvtui.language import later, tr
 from kvtui.ui.commands import bindings
 from kvtui.ui.draw.compared import compared_rows
 from kvtui.ui.draw.record import when_of
@@ -41,7 +42,7 @@ class RecordScreen(BenchScreen):
         super().__init__()
         self.shown = results
         self.gaps = gaps
-        self.head = BenchBar("runs")
+        self.head = BenchBar(later("runs"))
         self.results = ResultsView()
 
     def compose(self) -> ComposeResult:
@@ -87,7 +88,7 @@ class CompareScreen(ModalScreen[None]):
 
     def __init__(self, comparisons: Sequence[Comparison], names: Sequence[str]) -> None:
         super().__init__()
-        self.table = ScrolledRows("compared", id="compared")
+        self.table = ScrolledRows(tr("compared"), id=tr("compared"))
         self._rows: Any = partial(compared_rows, tuple(comparisons), tuple(names))
 
     def compose(self) -> ComposeResult:
@@ -96,7 +97,7 @@ class CompareScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Keys scroll."""
-        self.table.border_subtitle = "esc close · ↑ ↓ scroll"
+        self.table.border_subtitle = tr("esc close · ↑ ↓ scroll")
         self.table.show(self._rows)
         self.table.focus()
 

@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from kvtui.bench.records import store
 from kvtui.bench.records.schema import RecordError
-from kvtui.text import many
+from kvtui.language import counted, later, tr
 from kvtui.ui.commands import bindings
 from kvtui.ui.draw.record import when_of
 from kvtui.ui.draw.runs import detail_rows
@@ -66,8 +66,8 @@ class RunsScreen(BenchScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self.head = BenchBar("runs")
-        self.filter = Input(placeholder="words to look for", id="runs-filter", compact=True)
+        self.head = BenchBar(later("runs"))
+        self.filter = Input(placeholder=tr("words to look for"), id="runs-filter", compact=True)
         self.list = RunsList()
         self.detail = RowsText(lambda _: ())
 
@@ -86,7 +86,7 @@ class RunsScreen(BenchScreen):
         """Read the folder, off this thread."""
         self.filter.display = False
         self.list.focus()
-        self.head.show(row(("every run that was recorded", "muted")))
+        self.head.show(row((tr("every run that was recorded"), "muted")))
         self.look()
 
     def on_screen_resume(self) -> None:
@@ -174,7 +174,7 @@ class RunsScreen(BenchScreen):
     def _here(self) -> Entry | None:
         entry = self.list.here
         if entry is None:
-            self.say("There is no run under the cursor.")
+            self.say(tr("There is no run under the cursor."))
         elif entry.broken:
             self.say(f"{entry.path.name}: {entry.broken}", "warning")
             return None
@@ -222,8 +222,8 @@ class RunsScreen(BenchScreen):
             return _said(lambda: store.tag(entry.path, new, gone))
 
         had = " ".join(f"#{tag}" for tag in entry.tags) or "none"
-        hint = f"Words, separated by spaces; -word takes one away. Now: {had}."
-        self.app.push_screen(AskScreen("Tags", hint, "", take), self._changed)
+        hint = tr("Words, separated by spaces; -word takes one away. Now: {had}.", had=had)
+        self.app.push_screen(AskScreen(tr("Tags"), hint, "", take), self._changed)
 
     def action_note(self) -> None:
         """A note."""
@@ -232,10 +232,13 @@ class RunsScreen(BenchScreen):
             return
         from kvtui.ui.screens.ask import AskScreen
 
-        hint = "One line; empty takes the note away."
+        hint = tr("One line; empty takes the note away.")
         self.app.push_screen(
             AskScreen(
-                "Note", hint, entry.note, lambda text: _said(lambda: store.note(entry.path, text))
+                tr("Note"),
+                hint,
+                entry.note,
+                lambda text: _said(lambda: store.note(entry.path, text)),
             ),
             self._changed,
         )
@@ -247,9 +250,12 @@ class RunsScreen(BenchScreen):
             return
         from kvtui.ui.screens.confirm import ConfirmScreen
 
-        text = (
-            f"{entry.preset or entry.path.name} of {when_of(entry.when)},"
-            f" {many(entry.requests, 'request')}\n{entry.path}\n\nThe file is deleted for good."
+        text = tr(
+            "{preset} of {when}, {requests}\n{path}\n\nThe file is deleted for good.",
+            preset=entry.preset or entry.path.name,
+            when=when_of(entry.when),
+            requests=counted(entry.requests, later("{n} request"), later("{n} requests")),
+            path=entry.path,
         )
 
         def answered(yes: bool | None) -> None:
@@ -257,7 +263,7 @@ class RunsScreen(BenchScreen):
                 self.say(problem, "error")
             self.look()
 
-        self.app.push_screen(ConfirmScreen("Delete this run?", text, "delete"), answered)
+        self.app.push_screen(ConfirmScreen(tr("Delete this run?"), text, "delete"), answered)
 
     def _changed(self, text: str | None) -> None:
         if text is not None:
@@ -269,7 +275,7 @@ class RunsScreen(BenchScreen):
         if entry is None:
             return
         if not entry.resumable:
-            self.say("This run came to its end: there is nothing to go on with.")
+            self.say(tr("This run came to its end: there is nothing to go on with."))
             return
         from kvtui.bench.records.record import read_record
 
@@ -301,7 +307,9 @@ class RunsScreen(BenchScreen):
         """Each marked run with the first of them."""
         paths = list(self.list.marks)
         if len(paths) < 2:
-            self.say("Mark two runs or more with space: the first is what the others are held to.")
+            self.say(
+                tr("Mark two runs or more with space: the first is what the others are held to.")
+            )
             return
         entries = {entry.path: entry for entry in self.list.all or ()}
         names = [_name(entries[path]) for path in paths]

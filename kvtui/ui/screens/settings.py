@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from kvtui.config import ConfigError, config_path
 from kvtui.config_edit import edited, write
-from kvtui.language import tr
+from kvtui.language import later, tr
 from kvtui.text import one_line
 from kvtui.ui.draw.settings import detail_rows, list_rows, place_rows
 from kvtui.ui.look.rows import BLANK, between, row
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from kvtui.ui.look.rows import Row
     from kvtui.ui.settings import SettingRow
 
-KEYS = "↑ ↓ choose · ⏎ edit · ^s write the file · esc close"
-EDITING = "⏎ keep · ^s write the file · esc undo · empty: the default"
+KEYS = later("↑ ↓ choose · ⏎ edit · ^s write the file · esc close")
+EDITING = later("⏎ keep · ^s write the file · esc undo · empty: the default")
 
 
 class SettingsScreen(ModalScreen["tuple[Settings, frozenset[str]] | None"]):
@@ -128,7 +128,7 @@ class SettingsScreen(ModalScreen["tuple[Settings, frozenset[str]] | None"]):
         """Type a value; a switch is switched at once."""
         each = self.row
         if not each.editable:
-            self.problem = f"{each.key} is edited in the file itself."
+            self.problem = tr("{key} is edited in the file itself.", key=each.key)
         elif isinstance(each.setting.default, bool):
             now = self.pending.get(each.key, each.value)
             self._change(not now)
@@ -137,7 +137,7 @@ class SettingsScreen(ModalScreen["tuple[Settings, frozenset[str]] | None"]):
             with self.field.prevent(Input.Changed):
                 self.field.value = each.typed if pending == each.filed else str(pending or "")
             default = each.setting.default
-            self.field.placeholder = "not set" if default is None else str(default)
+            self.field.placeholder = tr("not set") if default is None else str(default)
             self.field.display = True
             self.field.focus()
             self.field.cursor_position = len(self.field.value)
@@ -193,7 +193,7 @@ class SettingsScreen(ModalScreen["tuple[Settings, frozenset[str]] | None"]):
         if self.field.display and not self._accept():
             return
         if not self.pending:
-            self.notify("Nothing is changed.", markup=False)
+            self.notify(tr("Nothing is changed."), markup=False)
             self._show()
             return
         target = config_path()
@@ -208,9 +208,9 @@ class SettingsScreen(ModalScreen["tuple[Settings, frozenset[str]] | None"]):
         self._written = settings, before | frozenset(self.pending)
         changed = [each for each in self.rows if each.key in self.pending]
         late = [each.name for each in changed if "next start" in each.when()]
-        said = f"Written to {target}."
+        said = tr("Written to {target}.", target=target)
         if late:
-            said += f" At the next start: {', '.join(late)}."
+            said += tr(" At the next start: {late}.", late=", ".join(late))
         self.notify(one_line(said, 300), markup=False, timeout=8)
         theme = None if "defaults.theme" in self.pending else self._theme
         self._theme = theme
@@ -235,8 +235,9 @@ class SettingsScreen(ModalScreen["tuple[Settings, frozenset[str]] | None"]):
             self._warned = True
             count = len(self.pending)
             self.problem = (
-                f"{count} change{'s are' if count > 1 else ' is'} not written: "
-                "^s writes, esc again drops."
+                tr("{count} changes are not written: ^s writes, esc again drops.", count=count)
+                if count > 1
+                else tr("1 change is not written: ^s writes, esc again drops.")
             )
             self._show()
             return
@@ -269,7 +270,9 @@ class SettingsList(LinesWidget):
         shown = lines[first : first + height]
         more = len(lines) - first - height
         if more > 0 and shown:
-            shown[-1] = between(BLANK, row((f"{more + 1} more below", "muted")), width)
+            shown[-1] = between(
+                BLANK, row((tr("{more} more below", more=more + 1), "muted")), width
+            )
         return shown
 
 

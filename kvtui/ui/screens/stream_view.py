@@ -8,6 +8,7 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
+from kvtui.language import tr
 from kvtui.ui.state import StreamState
 from kvtui.ui.stream.frame import passages
 from kvtui.ui.widgets.panes import FiguresView
@@ -44,7 +45,7 @@ class StreamScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Figures over the text."""
         with Vertical(id="stream-view") as box:
-            box.border_subtitle = "esc close · ← → other streams"
+            box.border_subtitle = tr("esc close · ← → other streams")
             yield self.figures
             yield self.text
 
@@ -60,7 +61,9 @@ class StreamScreen(ModalScreen[None]):
         if run is not None and run is not self._run and (self._run is None or self._ended):
             self._begin(run)
         if self._run is None:
-            self.query_one("#stream-view").border_title = f"stream {self.lane}: between requests"
+            self.query_one("#stream-view").border_title = tr(
+                "stream {lane}: between requests", lane=self.lane
+            )
             return
         self.text.write(passages(self._run.drain()))
         snapshot = self._run.snapshot()
@@ -81,7 +84,7 @@ class StreamScreen(ModalScreen[None]):
         run.follow()
         self._run = run
         self.text.clear()
-        title = f"stream {self.lane} · {self.experiment.level}"
+        title = tr("stream {lane} · {level}", lane=self.lane, level=self.experiment.level)
         self.query_one("#stream-view").border_title = title
 
     def action_lane(self, by: int) -> None:

@@ -15,6 +15,7 @@ from time import perf_counter
 
 from kvtui.bench.requests.curl import Sent
 from kvtui.failure import Evidence, Hint
+from kvtui.language import tr
 from kvtui.measure.figures import RunFigures, Snapshot
 from kvtui.stream.request import Request
 from kvtui.text import one_line, redact
@@ -98,7 +99,7 @@ class Conductor:
         self.endpoint = replace(endpoint_view(prepared, self.model), mark=self.mark)
         self.failures.demo(prepared.endpoint.embedded)
         if self.unprepared and self.endpoint.ready and not self.endpoint.note:
-            self.endpoint = replace(self.endpoint, note="⏎ asks it for its models")
+            self.endpoint = replace(self.endpoint, note=tr("⏎ asks it for its models"))
         if self.unprepared:
             self.waiting = False  # asked once, not again and again
         if verdict is not None and verdict.is_failure:
@@ -151,13 +152,15 @@ class Conductor:
     def why_not(self) -> str:
         """Why a run cannot start now, one sentence; empty when it can."""
         if self.running:
-            return "A stream is running: esc stops it."
+            return tr("A stream is running: esc stops it.")
         if not self.form.prompt.strip():
-            return "The prompt is empty: e edits it."
+            return tr("The prompt is empty: e edits it.")
         if self.session is None or self.prepared is None:
-            return self.endpoint.problem or "The endpoint is being prepared: the run begins then."
+            return self.endpoint.problem or tr(
+                "The endpoint is being prepared: the run begins then."
+            )
         if not self.model:
-            return "No model is chosen: M shows what the server offers."
+            return tr("No model is chosen: M shows what the server offers.")
         return ""
 
     def start(self) -> str:
@@ -317,7 +320,11 @@ class Conductor:
             figures = run.result(RESULT_S)
         except (Exception, CancelledError) as error:  # noqa: BLE001 - our mistake, not the user's
             self._run = None
-            self.trouble = f"The request was lost: {type(error).__name__} {one_line(str(error))}"
+            self.trouble = tr(
+                "The request was lost: {name} {error}",
+                name=type(error).__name__,
+                error=one_line(str(error)),
+            )
             self._stream = replace(
                 self._stream, snapshot=replace(self._stream.snapshot, phase="failed"), failed=True
             )
@@ -327,7 +334,9 @@ class Conductor:
             self.history.add(run, figures, self._index, self._repeats, self.prepared)
             if (trouble := self.history.error) and trouble not in self._said:
                 self._said.add(trouble)
-                self._notes.append(one_line(f"Runs are not recorded: {trouble}"))
+                self._notes.append(
+                    one_line(tr("Runs are not recorded: {trouble}", trouble=trouble))
+                )
         verdict = figures.verdict
         if self.endpoint.embedded and not is_demo(self._answering):
             self._effect.add(figures, cached=self.kept)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.containers import VerticalScroll
 
+from kvtui.language import tr
 from kvtui.ui.commands import by_rank
 from kvtui.ui.draw.experiments import progress_rows
 from kvtui.ui.draw.lanes import lanes_rows
@@ -48,7 +49,7 @@ class BenchBar(LinesWidget):
 
     def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
         """The line."""
-        start = row((" kvtui ", "badge-accent"), f"  {self._what}  ", *self._about)
+        start = row((" kvtui ", "badge-accent"), f"  {tr(self._what)}  ", *self._about)
         return [between(start, (*self._state, *row(" ")), width)]
 
 
@@ -156,7 +157,7 @@ class BenchPlot(LinesWidget):
             return
         self.plot, self._drawn_at = plot, now
         self.border_title = plot.title
-        self.border_subtitle = f"t next of {more}" if more > 1 else ""
+        self.border_subtitle = tr("t next of {more}", more=more) if more > 1 else ""
         self.redraw()
 
     def draw(self, width: int, height: int) -> Sequence[Row]:
@@ -181,8 +182,8 @@ class LanesPane(LinesWidget, can_focus=True):
         self.lanes = tuple(lanes)
         self.marked = max(1, min(self.marked, len(lanes) or 1))
         count = len(lanes)
-        self.border_title = "streams" if count != 1 else "stream"
-        self.border_subtitle = f"{count} · ⏎ opens" if count else ""
+        self.border_title = tr("streams") if count != 1 else tr("stream")
+        self.border_subtitle = tr("{count} · ⏎ opens", count=count) if count else ""
         self.redraw()
 
     def move(self, by: int) -> None:

@@ -7,6 +7,7 @@ from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from kvtui.language import tr
 from kvtui.ui.look.rows import row
 from kvtui.ui.widgets.lines import LinesWidget
 
@@ -62,7 +63,7 @@ class ChartView(LinesWidget):
     def draw(self, width: int, height: int) -> Sequence[Row]:
         """The picture."""
         if not self._imported or self._state is None:
-            return [row(("drawn while it streams", "muted"))]
+            return [row((tr("drawn while it streams"), "muted"))]
         from kvtui.ui.draw.plot import plot_rows
         from kvtui.ui.look.plots import gaps_plot, rate_plot
 

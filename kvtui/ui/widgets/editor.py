@@ -55,8 +55,11 @@ class PromptArea(TextArea):
         taken = sanitise(text[: LONGEST + 1])
         if len(taken) > room:
             self.app.notify(
-                f"The editor holds {LONGEST:,} characters: the rest was not taken. "
-                "--prompt-file sends a longer prompt.",
+                tr(
+                    "The editor holds {longest:,} characters: the rest was not taken."
+                    " --prompt-file sends a longer prompt.",
+                    longest=LONGEST,
+                ),
                 severity="warning",
                 markup=False,
                 timeout=8,
@@ -121,19 +124,19 @@ class PromptEditor(Vertical):
         yield Static("─" * 300, classes="rule", markup=False)
         yield area
         with Horizontal(classes="fields"):
-            yield Label("system", markup=False)
-            yield Input(form.system, id="field-system", compact=True, placeholder="none")
+            yield Label(tr("system"), markup=False)
+            yield Input(form.system, id="field-system", compact=True, placeholder=tr("none"))
         with Horizontal(classes="fields"):
-            yield Label("max", markup=False)
+            yield Label(tr("  max ").strip(), markup=False)
             yield Input(
-                _number(form.max_tokens), id="field-max", compact=True, placeholder="server's"
+                _number(form.max_tokens), id="field-max", compact=True, placeholder=tr("server's")
             )
-            yield Label("temp", markup=False)
+            yield Label(tr("temp"), markup=False)
             yield Input(
                 _number(form.temperature),
                 id="field-temperature",
                 compact=True,
-                placeholder="server's",
+                placeholder=tr("server's"),
             )
             yield Label("×", markup=False)
             yield Input(str(form.repeats), id="field-repeats", compact=True)
@@ -177,7 +180,7 @@ class PromptEditor(Vertical):
         if text is not None:
             self.set_prompt(text)
         elif not len(self._browsing):
-            self.app.notify("No prompt was sent yet.", markup=False)
+            self.app.notify(tr("No prompt was sent yet."), markup=False)
         self._browsed = area.text
         self._check()
 
@@ -245,11 +248,18 @@ class PromptEditor(Vertical):
     def _said(self) -> str:
         """The keys, as many as there is room for, or what the prompt is."""
         if self._too_long:
-            size = f"{len(self._form.prompt):,} characters, sent whole, are too many to edit here"
-            return f"⏎ run · esc keep · {size}"
+            size = tr(
+                "{prompt:,} characters, sent whole, are too many to edit here",
+                prompt=len(self._form.prompt),
+            )
+            return tr("⏎ run · esc keep · {size}", size=size)
         browsing = self._browsing
         if browsing is not None and browsing.at:
-            return f"⏎ run · {browsing.at} of {len(browsing)} earlier prompts · ^↑ ^↓"
+            return tr(
+                "⏎ run · {at} of {browsing} earlier prompts · ^↑ ^↓",
+                at=browsing.at,
+                browsing=len(browsing),
+            )
         keys = (
             tr("⏎ run"),
             tr("esc keep"),

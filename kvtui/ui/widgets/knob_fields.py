@@ -8,6 +8,7 @@ from textual.containers import Horizontal, ItemGrid
 from textual.message import Message
 from textual.widgets import Input
 
+from kvtui.language import tr
 from kvtui.ui.experiments.knobs import KNOBS, Knob
 from kvtui.ui.look.rows import Row, clip, left, row
 from kvtui.ui.widgets.lines import LinesWidget
@@ -42,7 +43,7 @@ class KnobLabel(LinesWidget):
     def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
         """One row."""
         role = "bad" if self.wrong else ("accent" if self.focused else "muted")
-        return [row((left(("▲" if self.wrong else "") + self._knob.label, width), role))]
+        return [row((left(("▲" if self.wrong else "") + tr(self._knob.label), width), role))]
 
 
 class KnobInput(Input):

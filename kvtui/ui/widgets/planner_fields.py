@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input
 
+from kvtui.language import tr
 from kvtui.ui.draw.planner_side import note_rows
 from kvtui.ui.look.rows import Row, Span, left
 from kvtui.ui.planner.form import FIELDS, ROWS, Field, PlannerForm
@@ -30,7 +32,7 @@ class FieldLabel(LinesWidget):
     def __init__(self, field: Field, *, first: bool) -> None:
         super().__init__(id=f"label-{field.name}")
         self._field = field
-        self._cells = FIRST_LABEL if first else len(field.label) + 2
+        self._cells = FIRST_LABEL if first else cell_len(tr(field.label)) + 2
         self.styles.width = self._cells
         self.wrong = False
         self.focused = False
@@ -46,7 +48,7 @@ class FieldLabel(LinesWidget):
         role = "bad" if self.wrong else ("accent" if self.focused else "muted")
         glyph = "▲" if self.wrong and self._cells == FIRST_LABEL else ""
         pad = "" if self._cells == FIRST_LABEL else " "
-        text = left(f"{pad}{glyph}{self._field.label}", self._cells)
+        text = left(f"{pad}{glyph}{tr(self._field.label)}", self._cells)
         return [(Span(text, role, f"screen.choose('{self._field.name}')"),)]
 
 
@@ -67,7 +69,7 @@ class FieldNote(LinesWidget):
         if self._shown is None:
             return ()
         state, focused, matches = self._shown
-        hint = FIELDS[focused].hint if focused in FIELDS else ""
+        hint = tr(FIELDS[focused].hint) if focused in FIELDS else ""
         return note_rows(state, focused, hint, matches, width, height)
 
 
@@ -95,7 +97,7 @@ class PlannerFields(Vertical):
         self.inputs = {
             name: Input(
                 getattr(form, name),
-                placeholder=field.empty,
+                placeholder=tr(field.empty),
                 id=f"plan-{name}",
                 compact=True,
                 select_on_focus=False,

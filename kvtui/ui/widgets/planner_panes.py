@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
+from kvtui.language import tr
 from kvtui.ui.draw.planner import answer_rows
 from kvtui.ui.draw.planner_side import grid_rows, preset_rows, title_of
 from kvtui.ui.look.rows import Row, Span, between, row
@@ -27,23 +30,25 @@ class PlannerBar(LinesWidget):
         """The line."""
         if not self._foot:
             start = row(
-                (" kvtui ", "badge-accent"), "  planner", ("  what fits on the card", "muted")
+                (" kvtui ", "badge-accent"),
+                "  " + tr("planner"),
+                (tr("  what fits on the card"), "muted"),
             )
-            return [between(start, row(("GiB are 2^30 bytes ", "muted")), width)]
+            return [between(start, row((tr("GiB are 2^30 bytes "), "muted")), width)]
         spans: list[Span] = [Span(" ")]
         room = width - 1
         tail = [item for item in KEYS if item[0] in FOOTER[-2:]]
-        rest = sum(len(shown) + len(label) + 3 for _, _, shown, label, _ in tail)
+        rest = sum(len(shown) + cell_len(tr(label)) + 3 for _, _, shown, label, _ in tail)
         head = [item for item in KEYS if item[0] in FOOTER[:-2]]
         for action, _, shown, label, _ in (*head, *tail):
-            size = len(shown) + len(label) + 3
+            size = len(shown) + cell_len(tr(label)) + 3
             last = action in FOOTER[-2:]
             if not last and size > room - rest:
                 continue
             room -= size if not last else 0
             spans += [
                 Span(shown, "key", f"screen.{action}"),
-                Span(f" {label}  ", "muted", f"screen.{action}"),
+                Span(f" {tr(label)}  ", "muted", f"screen.{action}"),
             ]
         return [tuple(spans)]
 
@@ -81,7 +86,7 @@ class GridPane(LinesWidget):
         super().__init__(id=id)
         self.state: PlannerState | None = None
         self.fits: tuple[tuple[bool, ...], ...] = ()
-        self.border_title = "context × users that fit"
+        self.border_title = tr("context × users that fit")
 
     def show(self, state: PlannerState, fits: tuple[tuple[bool, ...], ...]) -> None:
         """Draw a grid."""
@@ -98,7 +103,7 @@ class ExamplesPane(LinesWidget):
 
     def on_mount(self) -> None:
         """The key that lists them stands in the title."""
-        self.border_title = "examples (^o)"
+        self.border_title = tr("examples (^o)")
 
     def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
         """The rows."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kvtui.language import tr
 from kvtui.text import GIB
 from kvtui.ui.draw.plotext_rows import blank_figure, rows_of
 from kvtui.ui.look.rows import BLANK, Row, Span, crop, row
@@ -44,10 +45,11 @@ class PlotPane(TitledLines):
 
     def _title(self) -> None:
         if self.curve is not None:
-            what = "context" if self.curve.axis == "context" else "users"
-            self.border_title = f"memory on a card, GiB, against {what}"
-            other = "users" if self.curve.axis == "context" else "context"
-            self.border_subtitle = f"^t {other} · ^g {'back' if self.large else 'large'}"
+            what = tr("context") if self.curve.axis == "context" else tr("users")
+            self.border_title = tr("memory on a card, GiB, against {what}", what=what)
+            other = tr("users") if self.curve.axis == "context" else tr("context")
+            size = tr("back") if self.large else tr("large")
+            self.border_subtitle = f"^t {other} · ^g {size}"
 
     def draw(self, width: int, height: int) -> Sequence[Row]:
         """The plot, and its sentence below."""
@@ -89,9 +91,9 @@ def draw_plot(curve: Curve, width: int, height: int) -> list[Row]:
         line([curve.crossing, curve.crossing], [0, room], _CROSSING)
     line(*_visible(curve, top), _USED)
     if height >= 8:
-        say(room + cell, f"room {room:,.2f}")
+        say(room + cell, tr("room {room:,.2f}", room=room))
         if fixed > 3 * cell:
-            say(fixed - cell, f"weights and overhead {fixed:,.2f}")
+            say(fixed - cell, tr("weights and overhead {fixed:,.2f}", fixed=fixed))
     x_ruler, y_ruler = figure.ruler("x"), figure.ruler("y")
     x_ruler.lim(0, end)
     y_ruler.lim(0, top)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+from kvtui.language import tr
 from kvtui.ui.draw.experiments import preset_rows
 from kvtui.ui.widgets.lines import LinesWidget
 
@@ -30,7 +31,7 @@ class PresetList(LinesWidget, can_focus=True):
         super().__init__(id="presets")
         self.presets = tuple(presets)
         self.chosen = chosen
-        self.border_title = "experiments"
+        self.border_title = tr("experiments")
         self.styles.height = len(self.presets) + 2
 
     def move(self, by: int) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Horizontal, Vertical
 
+from kvtui.language import later, tr
 from kvtui.ui.draw.experiments import note_rows
 from kvtui.ui.draw.levels import finding_rows, level_rows, table_note
 from kvtui.ui.look.rows import Row, crop, row
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from kvtui.ui.experiments.experiment import LiveState
     from kvtui.ui.look.plots import Plot
 
-PANES = ("plot", "streams", "levels", "findings")
+PANES = (later("plot"), later("streams"), later("levels"), later("findings"))
 """In the order of their digits."""
 
 
@@ -48,7 +49,7 @@ class PaneTabs(LinesWidget):
             if not name:
                 continue
             role = "badge-accent" if number == self.shown else "muted"
-            parts.append(row((f" {number} {name} ", role, f"screen.zoom({number})")))  # type: ignore[arg-type]
+            parts.append(row((f" {number} {tr(name)} ", role, f"screen.zoom({number})")))  # type: ignore[arg-type]
         return [tuple(span for part in parts for span in (*part, *row(" ")))]
 
 
@@ -62,8 +63,8 @@ class ResultsView(Vertical):
         self.plot = BenchPlot(id="bench-plot")
         self.second = BenchPlot(id="bench-plot-2")
         self.lanes = LanesPane(id="bench-lanes")
-        self.levels = ScrolledRows("levels", id="bench-levels")
-        self.findings = ScrolledRows("what the figures say", id="bench-findings")
+        self.levels = ScrolledRows(tr("levels"), id="bench-levels")
+        self.findings = ScrolledRows(tr("what the figures say"), id="bench-findings")
         self.zoomed = 0
         self._plots: tuple[Plot, ...] = ()
         self._at = 0
@@ -90,7 +91,7 @@ class ResultsView(Vertical):
         self.progress.show_live(live)
         self.lanes.show(live.lanes)
         self.levels.show(partial(_level_rows, live.levels))
-        self.findings.border_title = "meanwhile"
+        self.findings.border_title = tr("meanwhile")
         self.findings.show(partial(note_rows, live.notes))
         self._take(plots, final=False)
 
@@ -99,7 +100,7 @@ class ResultsView(Vertical):
         self._turn(over=True)
         self.progress.show_results(results)
         self.levels.show(partial(_level_rows, tuple(results.levels)))
-        self.findings.border_title = "what the figures say"
+        self.findings.border_title = tr("what the figures say")
         self.findings.show(partial(finding_rows, tuple(results.findings)))
         self._take(plots, final=True)
 
@@ -166,7 +167,7 @@ class ResultsView(Vertical):
         for number in range(1, 5):
             self.set_class(self.zoomed == number, f"-zoom-{number}")
         self.set_class(not self.zoomed, "-zoom-0")
-        second = PANES[1] if not self._over else ("second plot" if len(self._plots) > 1 else "")
+        second = PANES[1] if not self._over else (tr("second plot") if len(self._plots) > 1 else "")
         self.tabs.show(self.zoomed or 3, second)
 
 

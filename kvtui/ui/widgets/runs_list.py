@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kvtui.language import tr
 from kvtui.ui.draw.runs import entry_row, nothing_rows
 from kvtui.ui.look.rows import BLANK, Row, between, row
 from kvtui.ui.widgets.lines import LinesWidget
@@ -28,7 +29,7 @@ class RunsList(LinesWidget, can_focus=True):
         self.marks: list[Path] = []
         """In the order in which they were set: the first one is what others are compared with."""
         self.at = 0
-        self.border_title = "runs"
+        self.border_title = tr("runs")
 
     @property
     def here(self) -> Entry | None:
@@ -69,8 +70,12 @@ class RunsList(LinesWidget, can_focus=True):
 
     def _title(self) -> None:
         count = len(self.all or ())
-        some = f"{len(self.shown)} of {count}" if len(self.shown) != count else f"{count}"
-        marked = f" · {len(self.marks)} marked, c compares" if self.marks else ""
+        some = (
+            tr("{shown} of {count}", shown=len(self.shown), count=count)
+            if len(self.shown) != count
+            else f"{count}"
+        )
+        marked = tr(" · {marks} marked, c compares", marks=len(self.marks)) if self.marks else ""
         self.border_subtitle = f"{some}{marked}" if count else ""
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
@@ -86,7 +91,7 @@ class RunsList(LinesWidget, can_focus=True):
     def draw(self, width: int, height: int) -> Sequence[Row]:
         """The rows around the cursor."""
         if self.all is None:
-            return [row(("reading the folder", "muted"))]
+            return [row((tr("reading the folder"), "muted"))]
         if not self.shown:
             return nothing_rows(bool(self.all), width)
         first = max(0, min(self.at - height // 2, len(self.shown) - height))
@@ -102,5 +107,7 @@ class RunsList(LinesWidget, can_focus=True):
             )
         more = len(self.shown) - (first + height)
         if more > 0 and lines:
-            lines[-1] = between(BLANK, row((f"{more + 1} more below", "muted")), width)
+            lines[-1] = between(
+                BLANK, row((tr("{more} more below", more=more + 1), "muted")), width
+            )
         return lines

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
 
+from kvtui.language import tr
 from kvtui.ui.stream.tint import Tint, legend, tint_of
 from kvtui.ui.widgets.lines import LinesWidget
 from kvtui.ui.widgets.panes import FiguresView, PromptBar, pane_title
@@ -105,7 +106,13 @@ class StreamPane(Vertical):
             if self.chart is None and self.has_room and not self._chart_refused:
                 self.call_next(self.show_chart, "rate")
         else:
-            self.text.note(f"── run {frame.began} of {frame.stream.repeats} ──")
+            self.text.note(
+                tr(
+                    "── run {began} of {repeats} ──",
+                    began=frame.began,
+                    repeats=frame.stream.repeats,
+                )
+            )
 
     def retitle(self) -> None:
         """Title and empty state in another language."""

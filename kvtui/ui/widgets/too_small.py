@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kvtui.language import tr
 from kvtui.ui.look.rows import BLANK, Row, row
 from kvtui.ui.widgets.lines import LinesWidget
 
@@ -18,7 +19,13 @@ class TooSmall(LinesWidget):
 
     def draw(self, width: int, height: int) -> Sequence[Row]:
         """The sentence, in the middle, cut by nothing but the terminal."""
-        text = f"terminal too small: have {width}x{height}, need {NEEDED[0]}x{NEEDED[1]}"
+        text = tr(
+            "terminal too small: have {width}x{height}, need {columns}x{rows}",
+            width=width,
+            height=height,
+            columns=NEEDED[0],
+            rows=NEEDED[1],
+        )
         words = text.split(": ") if len(text) > width else [text]
         lines = [row((part.center(width), "warn")) for part in words]
         return [*[BLANK] * max(0, (height - len(lines)) // 2), *lines]

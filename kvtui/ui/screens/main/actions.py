@@ -5,6 +5,8 @@ from __future__ import annotations
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
+from kvtui.language import tr
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -43,7 +45,7 @@ class MainActions:
     def action_run(self) -> None:
         """Send the prompt."""
         if self.conductor is None:
-            self.say("One moment: kvtui is still starting.")
+            self.say(tr("One moment: kvtui is still starting."))
             return
         if self.conductor.unprepared:
             self.ask_models(run=True)
@@ -72,7 +74,7 @@ class MainActions:
         if self.conductor is not None and self.conductor.hold():
             self.show_endpoint()
         else:
-            self.say("Only a replay can be held; esc stops a stream.")
+            self.say(tr("Only a replay can be held; esc stops a stream."))
 
     async def action_back(self) -> None:
         """Esc: the first that applies. Dialogs are screens of their own and close themselves."""
@@ -100,7 +102,7 @@ class MainActions:
         if self.conductor is None:
             return
         if not self.conductor.endpoint.embedded:
-            self.say("Only the embedded engine's cache can be switched off.", "warning")
+            self.say(tr("Only the embedded engine's cache can be switched off."), "warning")
             return
         from dataclasses import replace
 
@@ -109,7 +111,7 @@ class MainActions:
         self.stream.prompt.form = self.conductor.form
         self.show_memory()
         if self.conductor.running:
-            self.say("The next run takes it; the running one keeps its cache.")
+            self.say(tr("The next run takes it; the running one keeps its cache."))
 
     def action_endpoint_model(self) -> None:
         """Choose among the served models."""
@@ -122,12 +124,12 @@ class MainActions:
             self.ask_models(run=False)
             return
         if not names:
-            self.say("The server has named no models to choose from.", "warning")
+            self.say(tr("The server has named no models to choose from."), "warning")
             return
         prepared = self.conductor.prepared
         key = None if prepared is None else prepared.endpoint.api_key
         choices = [(name, one_line(redact(name, key), 80), "") for name in names]
-        self._pick("Model of the endpoint", choices, self.conductor.model, self._take_served)
+        self._pick(tr("Model of the endpoint"), choices, self.conductor.model, self._take_served)
 
     def _take_served(self, name: str) -> None:
         if self.conductor is None:
@@ -146,7 +148,10 @@ class MainActions:
             from kvtui.ui.memory import card_choices
 
             self._pick(
-                "Card", card_choices(self.memory.own_cards), self.memory.card.id, self._take_card
+                tr("Card"),
+                card_choices(self.memory.own_cards),
+                self.memory.card.id,
+                self._take_card,
             )
 
     def _take_card(self, name: str) -> None:
@@ -162,9 +167,9 @@ class MainActions:
         choices = model_choices()
         current = self.memory.catalogue_model.id
         if self.memory.own is not None:
-            choices.insert(0, ("", self.memory.own.name, "the engine's own"))
+            choices.insert(0, ("", self.memory.own.name, tr("the engine's own")))
             current = current if self.memory.as_if else ""
-        self._pick("Model in memory", choices, current, self._take_model)
+        self._pick(tr("Model in memory"), choices, current, self._take_model)
 
     def _take_model(self, name: str) -> None:
         if name:
@@ -179,7 +184,7 @@ class MainActions:
     def action_weights(self) -> None:
         """The next precision of the weights."""
         if self.memory is not None and self.memory.shows_own:
-            self.say("The engine's own weights are what they are: w shows a catalogue model.")
+            self.say(tr("The engine's own weights are what they are: w shows a catalogue model."))
             return
         self._answer(lambda memory: memory.next_weights())
 
@@ -196,13 +201,13 @@ class MainActions:
         if self.memory is None:
             return
         if not self.memory.toggle_as_if():
-            self.say("The model shown is the catalogue's already: m chooses, b sets the users.")
+            self.say(tr("The model shown is the catalogue's already: m chooses, b sets the users."))
         self.show_memory()
 
     def action_planner(self) -> None:
         """What fits on which card, field by field."""
         if self.memory is None:
-            self.say("One moment: the catalogue is still being read.")
+            self.say(tr("One moment: the catalogue is still being read."))
             return
         from kvtui.ui.screens.planner import PlannerScreen
 
@@ -232,7 +237,7 @@ class MainActions:
         themes = self.app.available_themes
         choices = [(name, name, "dark" if themes[name].dark else "light") for name in names]
         if choose is not None:
-            self._pick("Theme", choices, self.app.theme, choose, self._show_theme)
+            self._pick(tr("Theme"), choices, self.app.theme, choose, self._show_theme)
 
     def _show_theme(self, name: str) -> None:
         """How it would look; nothing is remembered yet."""
@@ -252,10 +257,10 @@ class MainActions:
     def may_tour(self) -> bool:
         """Whether the tour may run requests now; why not is said."""
         if self.conductor is None or self.memory is None:
-            self.say("One moment: kvtui is still starting.")
+            self.say(tr("One moment: kvtui is still starting."))
             return False
         if self.conductor.running:
-            self.say("A stream is running, and the tour would disturb it: esc stops it.")
+            self.say(tr("A stream is running, and the tour would disturb it: esc stops it."))
             return False
         return True
 
@@ -275,7 +280,7 @@ class MainActions:
             for command in offered(embedded=embedded)
             if command.name != "palette"
         ]
-        self._pick("Commands", choices, "", self._run_command)
+        self._pick(tr("Commands"), choices, "", self._run_command)
 
     async def _run_command(self, name: str) -> None:
         await self.app.run_action(f"screen.{name}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kvtui.language import tr
 from kvtui.ui.messages import EndpointReady, ExperimentOver, OpeningFailed
 
 if TYPE_CHECKING:
@@ -90,9 +91,9 @@ class BenchActions:
     def replay_run(self, path: Path) -> str:
         """Play a recorded run again here, uncovered; returns why it cannot be, or nothing."""
         if self.conductor is None:
-            return "One moment: kvtui is still starting."
+            return tr("One moment: kvtui is still starting.")
         if self.conductor.running or (self.lab is not None and self.lab.running):
-            return "Something is running: stop it first."
+            return tr("Something is running: stop it first.")
         from kvtui.bench.records.record import RecordError
         from kvtui.bench.records.replay import Replay
         from kvtui.ui.opening import replay_instead
@@ -110,27 +111,29 @@ class BenchActions:
             self.memory.forget_endpoint()
         self._lay_open()
         replay_instead(app, replay)
-        self.say("A recorded run is played again, nothing is sent: E goes back to an endpoint.")
+        self.say(tr("A recorded run is played again, nothing is sent: E goes back to an endpoint."))
         return ""
 
     async def take_endpoint(self, choice: str) -> None:
         """Another endpoint, unless an experiment runs on this one."""
         if self.lab is not None and self.lab.running:
-            self.say("An experiment is running on this endpoint: x shows it, esc stops it.")
+            self.say(tr("An experiment is running on this endpoint: x shows it, esc stops it."))
             return
         await super().take_endpoint(choice)  # type: ignore[misc]
 
     def action_run(self) -> None:
         """Send the prompt, unless an experiment would measure it too."""
         if self.lab is not None and self.lab.running:
-            self.say("An experiment is running and would measure this too: x shows it.", "warning")
+            self.say(
+                tr("An experiment is running and would measure this too: x shows it."), "warning"
+            )
             return
         super().action_run()  # type: ignore[misc]
 
     def _lab(self) -> Lab | None:
         if self.lab is None:
             if self.conductor is None:
-                self.say("One moment: kvtui is still starting.")
+                self.say(tr("One moment: kvtui is still starting."))
                 return None
             from kvtui.ui.experiments.lab import Lab
 
@@ -171,7 +174,10 @@ class BenchActions:
             screen.tick()
         experiment = None if self.lab is None else self.lab.experiment
         if experiment is not None and not watching:
-            self.say(experiment.trouble or f"{experiment.workload.preset} is over: x shows it.")
+            self.say(
+                experiment.trouble
+                or tr("{preset} is over: x shows it.", preset=experiment.workload.preset)
+            )
 
     def _mark(self) -> None:
         from kvtui.ui.draw.experiments import mark_of

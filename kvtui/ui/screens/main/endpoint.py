@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from kvtui.language import tr
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -53,9 +55,8 @@ class EndpointActions:
     def action_profile(self) -> None:
         """Choose the endpoint among the profiles."""
         if self.conductor is None or self.conductor.session is None:
-            self.say("One moment: kvtui is still starting.")
+            self.say(tr("One moment: kvtui is still starting."))
             return
-        from kvtui.language import tr
         from kvtui.ui.endpoint.choices import endpoint_choices
         from kvtui.ui.opening import read_settings
 
@@ -73,7 +74,7 @@ class EndpointActions:
         if conductor is None:
             return
         if self.lab is not None and self.lab.running:
-            self.say("An experiment runs: stop it first (x).", "warning")
+            self.say(tr("An experiment runs: stop it first (x)."), "warning")
             return
         conductor.stop()
         for _ in range(int(_STOP_S / 0.02)):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kvtui.language import tr
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
@@ -38,7 +40,7 @@ class FailureActions:
 
             if self.veil is not None:
                 failure = self.veil.failure(failure)
-            self.app.push_screen(BodyScreen("The failure", failure_text(failure)))
+            self.app.push_screen(BodyScreen(tr("The failure"), failure_text(failure)))
 
     def action_copy_failure(self) -> None:
         """Copy the failure shown."""
@@ -47,7 +49,7 @@ class FailureActions:
             from kvtui.ui.draw.errors import failure_text
 
             self.app.copy_to_clipboard(failure_text(failure))
-            self.say("The failure is copied.")
+            self.say(tr("The failure is copied."))
 
     def action_copy_report(self) -> None:
         """Copy a report of the failure shown, to be sent to whoever runs the server."""
@@ -63,21 +65,25 @@ class FailureActions:
                 sent=failure.sent,
             )
             self.app.copy_to_clipboard(text)
-            self.say("A report is copied: all evidence, no key, none of the prompt's text.")
+            self.say(tr("A report is copied: all evidence, no key, none of the prompt's text."))
 
     def action_copy_curl(self) -> None:
         """Copy the failed request, else the latest or the next one, as a curl command."""
         conductor = self.conductor
         asked = None if conductor is None else conductor.asked()
         if asked is None:
-            self.say("There is no request to copy yet.")
+            self.say(tr("There is no request to copy yet."))
             return
         from kvtui.bench.requests.curl import curl_of
 
         curl = curl_of(*asked)
         self.app.copy_to_clipboard(curl.command)
         names = " and ".join(f"${name}" for name in curl.variables)
-        self.say(f"curl copied; it reads {names}." if names else "curl copied; it needs no key.")
+        self.say(
+            tr("curl copied; it reads {names}.", names=names)
+            if names
+            else tr("curl copied; it needs no key.")
+        )
 
     def action_older(self) -> None:
         """Show the failure before."""
@@ -91,23 +97,25 @@ class FailureActions:
         if self.conductor is None or self._failure() is None:
             return
         if not self.conductor.failures.look(step):
-            self.say("That is the oldest failure." if step > 0 else "That is the latest failure.")
+            self.say(
+                tr("That is the oldest failure.") if step > 0 else tr("That is the latest failure.")
+            )
         self.errors.state = self.conductor.errors
 
     def _failure(self) -> Failure | None:
         failure = None if self.conductor is None else self.conductor.errors.selected
         if failure is None:
-            self.say("Nothing has failed yet.")
+            self.say(tr("Nothing has failed yet."))
         return failure
 
     def action_doctor(self) -> None:
         """Examine the endpoint, step by step."""
         conductor = self.conductor
         if conductor is None or conductor.prepared is None:
-            self.say("One moment: the endpoint is being prepared.")
+            self.say(tr("One moment: the endpoint is being prepared."))
             return
         if conductor.running:
-            self.say("A stream is running, and a check-up would disturb it: esc stops it.")
+            self.say(tr("A stream is running, and a check-up would disturb it: esc stops it."))
             return
         from dataclasses import replace
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kvtui.language import tr
+
 if TYPE_CHECKING:
     from kvtui.ui.prompt.history import PromptHistory
     from kvtui.ui.stream.conductor import Conductor
@@ -36,7 +38,7 @@ class PromptActions:
 
     def on_paste(self) -> None:
         """Text pasted where no field is: it is no row of keys."""
-        self.say("Pasted text goes into a field: e edits the prompt, ^o there reads a file.")
+        self.say(tr("Pasted text goes into a field: e edits the prompt, ^o there reads a file."))
 
     def keep_prompt(self) -> None:
         """Remember what has just been sent; without leave to, only until the end."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from kvtui.language import tr
 from kvtui.ui.commands import bindings
 from kvtui.ui.layout.sizes import HEIGHTS, WIDTHS, take_size
 from kvtui.ui.messages import (
@@ -279,7 +280,7 @@ class MainScreen(
         elif self.conductor.waiting:
             self.action_run()
         elif asked and self.conductor.endpoint.ready:
-            self.say("The server names no models: give one with --model.", "warning")
+            self.say(tr("The server names no models: give one with --model."), "warning")
         self._tour_if_asked()
 
     def _tour_if_asked(self) -> None:
@@ -332,7 +333,7 @@ class MainScreen(
         from kvtui.ui.opening import prepare
 
         if self.conductor is not None and self.conductor.session is not None:
-            self.say("The embedded engine is gone; it is being started again.", "warning")
+            self.say(tr("The embedded engine is gone; it is being started again."), "warning")
             self.conductor.prepare_again(run=False)  # a run asked for meanwhile waits for it
             self.show_endpoint()
             prepare(self, self.conductor.session)

@@ -6,6 +6,8 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from kvtui.language import tr
+
 if TYPE_CHECKING:
     from kvtui.config import Settings
     from kvtui.ui.memory import MemoryView
@@ -33,7 +35,7 @@ class SettingsActions:
     def action_settings(self) -> None:
         """Every setting, to see and to change."""
         if self.conductor is None:
-            self.say("One moment: kvtui is still starting.")
+            self.say(tr("One moment: kvtui is still starting."))
             return
         from kvtui.bench.records.record import runs_path
         from kvtui.config import ConfigError, load_settings
@@ -43,7 +45,7 @@ class SettingsActions:
         try:
             settings = load_settings()
         except ConfigError as error:  # written over a damaged file, all else in it would be lost
-            self.say(f"{error} Mend the file first.", "error")
+            self.say(tr("{error} Mend the file first.", error=error), "error")
             return
         places = (
             ("config", str(config_path())),

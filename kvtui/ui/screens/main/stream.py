@@ -113,7 +113,7 @@ class StreamActions:
     def action_formulas(self) -> None:
         """Every figure with its formula."""
         if self.conductor is None:
-            self.say("One moment: kvtui is still starting.")
+            self.say(tr("One moment: kvtui is still starting."))
             return
         from kvtui.ui.draw.formulas import formulas_text
         from kvtui.ui.screens.body import BodyScreen
