@@ -19,6 +19,7 @@ from textual.strip import Strip
 from kvtui.config import Endpoint
 from kvtui.failure import Evidence, Hint, KeyFacts, Verdict
 from kvtui.state import load_state, save_state
+from kvtui.text import sanitise
 from kvtui.ui.look.rows import Span, clip, left, plain, right, wrap
 from kvtui.ui.terminal.outlet import Outlet
 
@@ -150,3 +151,21 @@ def test_the_outlet_lets_no_control_through_and_keeps_every_width(texts: list[st
 def test_half_a_character_is_remembered_as_a_question_mark(tmp_path: Path) -> None:
     save_state({"prompts": ["a\ud83db", "漢"]}, tmp_path / "state.toml")
     assert load_state(tmp_path / "state.toml") == {"prompts": ["a?b", "漢"]}
+
+
+async def test_a_flood_is_shown_over_several_frames_and_stays_whole() -> None:
+    flood = "漢\u202e é" * 60_000
+    pieces = [(0.1, "content", flood), (0.2, "content", "end")]
+    app = make_app(Script(pieces=pieces))
+    async with app.run_test(size=(80, 24)) as pilot:
+        main = await ready(pilot)
+        await pilot.press("enter")
+        app.fake.clock.now += 10
+        main.tick()
+        shown = len(main.stream.text.history.text(None))
+        assert 0 < shown < len(flood) / 2
+        assert not main.conductor.running
+        for _ in range(20):
+            main.tick()
+        assert main.stream.text.history.text(None) == sanitise(flood) + "end"
+        assert main._timer._active.is_set() is False  # and then it is quiet

@@ -182,7 +182,7 @@ def break_points(text: str, width: int) -> tuple[list[tuple[int, int]], int]:
     width = max(1, width)
     spans: list[tuple[int, int]] = []
     at, size = 0, len(text)
-    look = 4 * width + 64
+    look = width + 32
     while True:
         window = text[at : at + look]
         if cell_len(window) <= width:
@@ -196,7 +196,7 @@ def break_points(text: str, width: int) -> tuple[list[tuple[int, int]], int]:
         if following == len(window):  # spaces to the end of what was looked at, and beyond
             while at < size and text[at] == " ":
                 at += 1
-        look = 4 * width + 64
+        look = width + 32
 
 
 def _break_ascii(text: str, width: int) -> tuple[int, int] | None:

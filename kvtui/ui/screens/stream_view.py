@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 
 from kvtui.language import tr
 from kvtui.ui.state import StreamState
-from kvtui.ui.stream.frame import passages
+from kvtui.ui.stream.frame import Backlog, passages
 from kvtui.ui.widgets.panes import FiguresView
 from kvtui.ui.widgets.text_view import TextView
 
@@ -41,6 +41,7 @@ class StreamScreen(ModalScreen[None]):
         self.figures = FiguresView(id="figures")
         self.text = TextView(id="text")
         self._run: Run | None = None
+        self._backlog = Backlog()
 
     def compose(self) -> ComposeResult:
         """Figures over the text."""
@@ -65,7 +66,7 @@ class StreamScreen(ModalScreen[None]):
                 "stream {lane}: between requests", lane=self.lane
             )
             return
-        self.text.write(passages(self._run.drain()))
+        self.text.write(self._backlog.take(passages(self._run.drain())))
         snapshot = self._run.snapshot()
         self.text.set_streaming(not self._ended)
         self.figures.state = StreamState(
@@ -83,6 +84,7 @@ class StreamScreen(ModalScreen[None]):
     def _begin(self, run: Run) -> None:
         run.follow()
         self._run = run
+        self._backlog.clear()
         self.text.clear()
         title = tr("stream {lane} · {level}", lane=self.lane, level=self.experiment.level)
         self.query_one("#stream-view").border_title = title
@@ -92,6 +94,7 @@ class StreamScreen(ModalScreen[None]):
         count = len(self.experiment.lanes.look())
         self.lane = max(1, min(count or 1, self.lane + by))
         self._run = None
+        self._backlog.clear()
         self.text.clear()
         self.tick()
 

@@ -24,7 +24,7 @@ from kvtui.ui.ports import HistoryLike, PreparedLike, RunLike, SessionLike
 from kvtui.ui.state import EndpointView, ErrorsState, Failure, PromptForm, StreamState, is_demo
 from kvtui.ui.stream.cache_effect import CacheEffect
 from kvtui.ui.stream.failure_log import FailureLog
-from kvtui.ui.stream.frame import Frame, passages
+from kvtui.ui.stream.frame import Backlog, Frame, passages
 from kvtui.ui.stream.repeats import median_of
 
 SERIES_POINTS = 240
@@ -54,6 +54,7 @@ class Conductor:
     failures: FailureLog = field(init=False)
     endpoint: EndpointView = field(default_factory=EndpointView)
     _run: RunLike | None = None
+    _backlog: Backlog = field(default_factory=Backlog)
     _index: int = 0
     _repeats: int = 1
     _results: list[RunFigures] = field(default_factory=list)
@@ -277,10 +278,14 @@ class Conductor:
         """What is new since the last frame, and how things stand."""
         run = self._run
         if run is None:
-            return Frame(self._stream, self._live, counting=self.failures.count_down())
+            text = self._backlog.take()
+            counting = self.failures.count_down() or bool(self._backlog)
+            return Frame(self._stream, self._live, text, counting=counting)
         done = run.done.is_set()  # before draining: what comes later is the next frame's
-        text = passages(run.drain())
         began, self._began = self._began, 0
+        if began == 1:
+            self._backlog.clear()  # of the run before, whose text goes
+        text = self._backlog.take(passages(run.drain()))
         moment = self.clock()
         if not (done or began) and moment - self._measured < self.figures_s:
             return Frame(self._stream, self._live, text, running=True)
@@ -303,6 +308,8 @@ class Conductor:
         if done:
             figures = self._finish(run)
             finished = (figures,) if figures is not None else ()
+            if self._run is not None:  # the next one's text comes behind a mark
+                text += self._backlog.take(most=inf)
         notes, self._notes = tuple(self._notes), []
         return Frame(
             self._stream,
@@ -311,7 +318,7 @@ class Conductor:
             began,
             finished,
             self._run is not None,
-            self.failures.count_down(),
+            self.failures.count_down() or bool(self._backlog),
             notes,
         )
 

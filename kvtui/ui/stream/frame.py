@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -63,6 +64,53 @@ def passages(pieces: Iterable[PieceLike]) -> tuple[Passage, ...]:
     return tuple(done)
 
 
+MOST_CHARS = 40_000
+"""Characters that one frame takes: wrapping them is a tenth of a second at the worst."""
+
+
+class Backlog:
+    """Text that came faster than it can be wrapped: each frame takes a part, keys come between."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Passage] = deque()
+
+    def __bool__(self) -> bool:
+        """Something waits."""
+        return bool(self._waiting)
+
+    def clear(self) -> None:
+        """Forget what waits."""
+        self._waiting.clear()
+
+    def take(self, new: Iterable[Passage] = (), most: float = MOST_CHARS) -> tuple[Passage, ...]:
+        """What a frame shows, after ``new`` has joined the end; of ``most`` characters or fewer."""
+        self._waiting.extend(new)
+        taken: list[Passage] = []
+        while self._waiting and most > 0:
+            passage = self._waiting.popleft()
+            if len(passage.text) > most:
+                passage, rest = _split(passage, int(most))
+                self._waiting.appendleft(rest)
+            most -= len(passage.text)
+            taken.append(passage)
+        return tuple(taken)
+
+
+def _split(passage: Passage, at: int) -> tuple[Passage, Passage]:
+    """The passage in two, with the reads that each part came in."""
+    before: list[tuple[int, float]] = []
+    after: list[tuple[int, float]] = []
+    left = at
+    for size, gap in passage.marks:
+        if here := min(size, left):
+            before.append((here, gap))
+        if size > here:
+            after.append((size - here, gap))
+        left -= here
+    first = passage._replace(text=passage.text[:at], marks=tuple(before))
+    return first, passage._replace(text=passage.text[at:], replaces=False, marks=tuple(after))
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
     """Everything that one frame shows."""
@@ -75,6 +123,7 @@ class Frame:
     finished: tuple[RunFigures, ...] = ()
     running: bool = False
     counting: bool = False
-    """A wait that the server asked for is being counted down."""
+    """There are frames to come: a wait that the server asked for is being counted down, or text
+    waits to be shown."""
     notes: tuple[str, ...] = ()
     """What was changed on the way to the server, each said once."""
