@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_screen import at, ready
 from textual import events
+from textual._xterm_parser import XTermParser
 
 from kvtui.ui.terminal import paste
-from kvtui.ui.terminal.paste import LONGEST, PasteParser
+from kvtui.ui.terminal.paste import LONGEST, gated, guard_pastes
 from kvtui.ui.widgets.editor import PromptArea
 
 MIXED = ("x\x1b[31m \u202e 漢字 " * 20 + "\n") * 2800
@@ -29,7 +32,7 @@ async def editor(pilot: Any) -> PromptArea:
 
 
 def parsed(*parts: str) -> list[Any]:
-    parser = PasteParser()
+    parser = gated(XTermParser)()
     return [event for part in parts for event in parser.feed(part)]
 
 
@@ -94,7 +97,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_a_paste_without_brackets_is_text_to_its_last_letter(clock: list[float]) -> None:
-    parser = PasteParser()
+    parser = gated(XTermParser)()
     found = list(parser.feed(TEXT))
     for tail in ("q", "\r", "漢"):  # reads cut it anywhere
         clock[0] += 0.2
@@ -114,7 +117,7 @@ def test_typing_held_keys_and_sequences_are_keys(clock: list[float], typed: str)
 
 
 def test_a_flood_without_brackets_is_cut_like_any_paste(clock: list[float]) -> None:
-    parser = PasteParser()
+    parser = gated(XTermParser)()
     began = time.process_time()
     found = [event for _ in range(500) for event in parser.feed("word by word " * 300)]
     assert time.process_time() - began < 3
@@ -167,3 +170,16 @@ def test_wherever_the_reads_cut_the_paste_is_one_event(text: str, cuts: list[int
     found = [getattr(e, "key", None) or e.text for e in parsed(*parts)]
     shown = text.replace("\x1b", "␛")
     assert found == ["q", shown, "r"]
+
+
+@pytest.mark.parametrize("stock", [None, type("Fedless", (), {}), XTermParser])
+def test_only_a_parser_that_is_known_gets_the_gate(
+    stock: type | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = SimpleNamespace() if stock is None else SimpleNamespace(XTermParser=stock)
+    monkeypatch.setitem(sys.modules, "textual.drivers.linux_driver", driver)
+    guard_pastes()
+    guarded = getattr(driver, "XTermParser", None)
+    assert (guarded is not stock) == (stock is XTermParser)
+    guard_pastes()
+    assert getattr(driver, "XTermParser", None) is guarded

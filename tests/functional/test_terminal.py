@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from kvtui.ui.terminal.paste import HEELS_S
+
 pytestmark = [
     pytest.mark.terminal,
     pytest.mark.timeout(180),
@@ -234,6 +236,7 @@ def test_a_piped_prompt_and_a_paste_without_brackets_leave_the_keyboard_alive(
         pane.press("-l", "quit? then K or q!, more words with q")  # no brackets around them
         said = pane.wait(lambda text: "Pasted text goes into a field" in text)
         assert "status" not in said
+        time.sleep(2 * HEELS_S)  # a key at the heels of a paste is a part of it
         pane.press("e")
         pane.wait(lambda text: "esc keep" in text)
         pane.press("-l", " pasted into the editor, q")

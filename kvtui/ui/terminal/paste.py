@@ -13,9 +13,10 @@ import sys
 from collections.abc import Iterable
 from math import inf
 from time import monotonic
+from typing import TYPE_CHECKING, Any
 
-from textual._xterm_parser import XTermParser
-from textual.message import Message
+if TYPE_CHECKING:
+    from textual.message import Message
 
 BURST = 10
 """Characters in one read that nobody types, not even where a busy machine lets keys wait."""
@@ -29,8 +30,8 @@ LONGEST = 1 << 15
 _START, _END = "\x1b[200~", "\x1b[201~"
 
 
-class PasteParser(XTermParser):
-    """Textual's parser behind a gate that lets no escape and no flood of a paste through."""
+class PasteGate:
+    """Lets no escape and no flood of a paste through: text in, tamed text out."""
 
     _pasting = False
     _held = ""
@@ -39,10 +40,9 @@ class PasteParser(XTermParser):
     _burst_until = -inf
     _burst_room = 0
 
-    def feed(self, data: str) -> Iterable[Message]:
-        """Parse what the terminal sent; an empty text is its end."""
-        tamed = self._tame(self._bracketed(data)) if data else ""
-        return super().feed(tamed) if tamed or not data else ()
+    def tamed(self, data: str) -> str:
+        """What may go on of what the terminal sent; empty where nothing may."""
+        return self._tame(self._bracketed(data)) if data else ""
 
     def _bracketed(self, data: str) -> str:
         """A paste that came without brackets, with them; all else as it is."""
@@ -97,9 +97,35 @@ def _begun(text: str, bracket: str) -> str:
     return ""
 
 
+def gated(stock: type[Any]) -> type[Any]:
+    """A terminal's parser that reads behind a ``PasteGate``."""
+
+    class PasteParser(stock):  # type: ignore[misc]  # a class only known when the driver is
+        """The parser, and the gate before it."""
+
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            self.paste_gate = PasteGate()
+
+        def feed(self, data: str) -> Iterable[Message]:
+            """Parse what the terminal sent; an empty text is its end."""
+            tamed = self.paste_gate.tamed(data)
+            parsed: Iterable[Message] = super().feed(tamed) if tamed or not data else ()
+            return parsed
+
+    return PasteParser
+
+
 def guard_pastes() -> None:
-    """Have the terminal's driver (imported already) read with ``PasteParser``."""
+    """Have the terminal's driver (imported already) read behind a gate.
+
+    Textual has no public way to do so. Where a later version has the parser elsewhere or fed in
+    another way, pastes are taken as Textual takes them.
+    """
     for name in ("textual.drivers.linux_driver", "textual.drivers.win32"):
         module = sys.modules.get(name)
-        if module is not None:
-            setattr(module, "XTermParser", PasteParser)  # noqa: B010 - not exported by its stub
+        stock = getattr(module, "XTermParser", None)
+        if not isinstance(stock, type) or not callable(getattr(stock, "feed", None)):
+            continue
+        if stock.__name__ != "PasteParser":  # not a second time, for a second app
+            setattr(module, "XTermParser", gated(stock))  # noqa: B010 - not exported by its stub
