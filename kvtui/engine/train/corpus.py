@@ -83,7 +83,6 @@ _BLOCK = {
     "blockquote",
 }
 _KEEP = {"p", "li", "dd"}
-_VOID = {"br", "hr", "img", "input", "meta", "link", "wbr", "col"}
 
 
 class Paragraphs(HTMLParser):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from kvtui.bench.running.presets import PRESETS, fitted
+from kvtui.bench.running.presets import fitted
 from kvtui.bench.work.extent import Extent, extent_of
 from kvtui.bench.work.workload import Workload, WorkloadError
 from kvtui.language import counted, later, tr
@@ -142,8 +142,3 @@ def sends(extent: Extent) -> str:
         prompt_tokens=count(extent.prompt_tokens),
         output_tokens=count(extent.output_tokens),
     )
-
-
-def all_fields(*, embedded: bool) -> dict[str, Fields]:
-    """Every preset's, by its name."""
-    return {name: fields_of(preset, embedded=embedded) for name, preset in PRESETS.items()}

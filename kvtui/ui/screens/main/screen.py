@@ -360,14 +360,6 @@ class MainScreen(
         for widget in self.query(LinesWidget):
             widget.redraw()
 
-    def refresh_theme(self) -> None:
-        """Draw all rows in the new theme's colours."""
-        for widget in self.query(LinesWidget):
-            widget.notify_style_update()
-            widget.refresh()
-        self.stream.text.notify_style_update()
-        self.stream.text.refresh()
-
     def say(self, sentence: str, severity: Any = "information") -> None:
         """A notice on the screen; never markup."""
         from kvtui.text import one_line, redact
