@@ -19,7 +19,7 @@ from kvtui.ui.screens.record import RecordScreen
 pytestmark = pytest.mark.timeout(120)
 
 
-async def run_once(options: dict[str, Any]) -> tuple[str, str, str]:
+async def run_once(options: dict[str, Any]) -> tuple[str, tuple[float, ...], str]:
     """What the embedded engine answered on the screen: text, figures, card."""
     app = KvtuiApp(options)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -31,7 +31,7 @@ async def run_once(options: dict[str, Any]) -> tuple[str, str, str]:
         return await ended(pilot)
 
 
-async def ended(pilot: Any) -> tuple[str, str, str]:
+async def ended(pilot: Any) -> tuple[str, tuple[float, ...], str]:
     main = pilot.app.main
     await until(
         pilot,
@@ -39,10 +39,12 @@ async def ended(pilot: Any) -> tuple[str, str, str]:
         seconds=60,
     )
     await pilot.pause()
-    figures = [  # all but the running rate, which is looked at when a frame is drawn
-        line for line in shown(main.stream.figures).splitlines() if " now " not in line
-    ]
-    return main.stream.text.history.text(), "\n".join(figures), shown(main.memory_pane)
+    latest = main.conductor.latest
+    figures = tuple(
+        getattr(latest, name, None) or 0.0
+        for name in ("ttft_ms", "tpot_ms", "e2e_ms", "completion_tokens", "chunks")
+    )
+    return main.stream.text.history.text(), figures, shown(main.memory_pane)
 
 
 async def test_what_ran_on_the_screen_is_recorded_and_comes_again() -> None:
@@ -56,7 +58,7 @@ async def test_what_ran_on_the_screen_is_recorded_and_comes_again() -> None:
         await until(pilot, lambda: bool(main.stream.text.history.text()), seconds=30)
         again = await ended(pilot)
         assert again[0] == text
-        assert again[1] == figures
+        assert again[1] == pytest.approx(figures, rel=1e-3)  # stamps are kept to the microsecond
         assert again[2].splitlines()[:4] == memory.splitlines()[:4]  # its card and its weights
         assert "replay ×5" in shown(main.header)
         assert "Why is the sky blue?" in shown(main.stream.prompt)
@@ -137,13 +139,14 @@ async def test_a_run_played_from_the_list_is_in_sight_and_is_no_run_of_its_own(
         await pilot.press("p")
         await until(pilot, lambda: app.screen is main and bool(main.stream.text.history.text()))
         again = await ended(pilot)
-        assert again[:2] == (text, figures)
+        assert again[0] == text
+        assert again[1] == pytest.approx(figures, rel=1e-3)
         assert "replay" in shown(main.header)
     assert len(store.list_runs()) == 1
 
 
 async def test_a_single_run_is_opened_without_what_only_several_have() -> None:
-    await run_once({"max_tokens": 40})
+    text, _, _ = await run_once({"max_tokens": 40, "prompt": "Why is the sky blue?"})
     app = KvtuiApp({})
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.main.is_mounted and app.main.conductor is not None)
@@ -157,6 +160,7 @@ async def test_a_single_run_is_opened_without_what_only_several_have() -> None:
         assert "1 request," in shown(results.progress)
         assert "p99" not in shown(results.levels.text)  # one request has no percentiles
         assert "95 %" not in shown(results.levels.text)
+        assert "❯ Why is the sky blue?" in shown(results.progress)
         assert "second" not in shown(results.tabs)
         assert "streams" not in shown(results.tabs)
         await pilot.press("2")  # there is none: nothing is hidden for it
@@ -164,3 +168,6 @@ async def test_a_single_run_is_opened_without_what_only_several_have() -> None:
         await pilot.press("4")
         assert "when the run is over" not in shown(results.findings.text)
         assert "nothing to add" in shown(results.findings.text)
+        await pilot.press("p")  # its text is on the main screen
+        await until(pilot, lambda: app.screen is app.main)
+        assert (await ended(pilot))[0] == text

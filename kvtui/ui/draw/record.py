@@ -40,6 +40,9 @@ def record_rows(results: Results, width: int) -> list[Row]:
         ),
     )
     told = [when_of(str(header.get("created_at") or "")), f"kvtui {header.get('kvtui') or '—'}"]
+    texts = {text for stage in record.workload.stages for text in stage.texts}
+    if len(texts) == 1:
+        told.append(f"❯ {one_line(texts.pop())}")
     if record.workload.slo:
         told.append(tr("limits {slo}", slo=record.workload.slo))
     if record.segments > 1:

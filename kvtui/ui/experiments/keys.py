@@ -171,6 +171,9 @@ RECORD: tuple[Offer, ...] = (
     Offer(Command("zoom(3)", ("3",), "levels", "The levels alone, or all panes.", "View", 2)),
     Offer(Command("zoom(4)", ("4",), "findings", "The findings alone, or all panes.", "View", 3)),
     Offer(Command("export", ("e",), "export", "Write the results to a file.", "Run", 4)),
+    Offer(
+        Command("replay", ("p",), "replay", "Play its requests again on the main screen.", "Run", 4)
+    ),
     Offer(Command("back", ("escape", "q"), "back", "All panes again, then the list.", "kvtui", 5)),
     Offer(Command("help", ("question_mark", "f1"), "help", "Every key.", "kvtui", 20)),
     Offer(Command("palette", ("ctrl+p",), "more", "Find a command by typing.", "kvtui", 21)),

@@ -74,6 +74,12 @@ class RecordScreen(BenchScreen):
         """Write a file."""
         self.export(self.shown)
 
+    def action_replay(self) -> None:
+        """Play it again on the main screen."""
+        main = getattr(self.app, "main", None)
+        if main is not None and (problem := main.replay_run(self.shown.record.path)):
+            self.say(problem, "warning")
+
     def action_back(self) -> None:
         """All panes, then the list."""
         if not self.results.unzoom():
