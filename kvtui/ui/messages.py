@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from kvtui.config import Endpoint
     from kvtui.ui.adviser.card import ServersCard
@@ -83,6 +83,14 @@ class ServersCardFound(Message):
 
 class ExperimentOver(Message):
     """An experiment has come to its end, whichever screen is shown."""
+
+
+class FileWanted(Message):
+    """A widget asks for a text file; ``take`` is called with its path, or with None."""
+
+    def __init__(self, take: Callable[[str | None], None]) -> None:
+        super().__init__()
+        self.take = take
 
 
 class FormSubmitted(Message):

@@ -13,7 +13,7 @@ from textual.widgets import Input, Label, Static, TextArea
 
 from kvtui.language import tr
 from kvtui.text import one_line, sanitise
-from kvtui.ui.messages import FormSubmitted
+from kvtui.ui.messages import FileWanted, FormSubmitted
 from kvtui.ui.prompt.form import FormError, parse_form
 from kvtui.ui.terminal.paste import LONGEST
 
@@ -190,11 +190,10 @@ class PromptEditor(Vertical):
 
     def action_file(self) -> None:
         """The prompt from a file."""
-        from kvtui.ui.screens.file_picker import FilePickerScreen
+        self.post_message(FileWanted(self.take_file))
 
-        self.app.push_screen(FilePickerScreen("Prompt from a file"), self._take_file)
-
-    def _take_file(self, path: str | None) -> None:
+    def take_file(self, path: str | None) -> None:
+        """The text of that file as the prompt; None where none was chosen."""
         if path is None:
             return
         from kvtui.ui.prompt.files import read_file

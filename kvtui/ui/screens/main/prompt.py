@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kvtui.language import tr
 
 if TYPE_CHECKING:
+    from kvtui.ui.messages import FileWanted
     from kvtui.ui.prompt.history import PromptHistory
     from kvtui.ui.stream.conductor import Conductor
 
@@ -39,6 +40,12 @@ class PromptActions:
     def on_paste(self) -> None:
         """Text pasted where no field is: it is no row of keys."""
         self.say(tr("Pasted text goes into a field: e edits the prompt, ^o there reads a file."))
+
+    def on_file_wanted(self, message: FileWanted) -> None:
+        """A file is chosen over the screen, and its text goes to whoever asked."""
+        from kvtui.ui.screens.file_picker import FilePickerScreen
+
+        self.app.push_screen(FilePickerScreen("Prompt from a file"), message.take)
 
     def keep_prompt(self) -> None:
         """Remember what has just been sent; without leave to, only until the end."""
