@@ -114,25 +114,20 @@ def _measured(
 
 
 def _request(prepared: Prepared, asked: _Asked) -> Request:
-    from kvtui.bench.requests.options import timeouts_from_flags
-    from kvtui.stream.request import Request
+    from kvtui.bench.requests.options import request_from
 
     flags, defaults = asked.flags, asked.flags["settings"].defaults
     temperature = flags.get("temperature")
-    return Request(
-        endpoint=prepared.endpoint,
-        model=prepared.model or "",
+    return request_from(
+        flags,
+        prepared.endpoint,
+        prepared.model,
         prompt=asked.prompt,
-        system=flags.get("system"),
         messages=asked.messages,
         max_tokens=flags.get("max_tokens") or defaults.max_tokens,
         temperature=defaults.temperature if temperature is None else temperature,
-        top_p=flags.get("top_p"),
         seed=flags.get("seed"),
-        stop=tuple(flags.get("stop") or ()),
         kv_cache=_kv_cache(prepared, flags),
-        extra_body=flags.get("extra_body") or {},
-        timeouts=timeouts_from_flags(flags),
     )
 
 

@@ -102,9 +102,9 @@ class Decoder:
         try:
             chunk = _decode_chunk(payload)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return self._thorough(payload, t, out)
+            return self.whole(payload, t, out)
         if len(chunk.choices) != 1:
-            return self._thorough(payload, t, out)
+            return self.whole(payload, t, out)
         choice = chunk.choices[0]
         delta = choice.delta
         text = delta.content
@@ -124,7 +124,7 @@ class Decoder:
             or chunk.x_groq
             or (chunk.model != self.model and chunk.model)
         ):
-            return self._thorough(payload, t, out)
+            return self.whole(payload, t, out)
         if text:
             self.text_chunks += 1
             if self._settled:
@@ -146,18 +146,10 @@ class Decoder:
         for at, kind, text in self._think.flush():
             self._add(kind, text, at, None, False, out)
 
-    def whole(self, payload: bytes, t: float, out: list[Event]) -> bool:
-        """An answer that came whole, as one JSON object; False where it is none."""
-        objects = shapes.objects(payload)
-        if objects is None:
-            return False
-        for table in objects:
-            self._object(table, t, out)
-        return True
-
     # --- the thorough way -------------------------------------------------------------------------
 
-    def _thorough(self, payload: bytes, t: float, out: list[Event]) -> bool:
+    def whole(self, payload: bytes, t: float, out: list[Event]) -> bool:
+        """A chunk, or an answer that came whole, as a JSON object; False where it is none."""
         objects = shapes.objects(payload)
         if objects is None:
             return False

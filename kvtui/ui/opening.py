@@ -52,24 +52,20 @@ def build_request(options: Mapping[str, Any]) -> Callable[[PreparedLike, str, Pr
     """How a form becomes a request: the form's fields, and the options that it does not show."""
 
     def build(prepared: PreparedLike, model: str, form: PromptForm) -> Request:
-        from kvtui.bench.requests.options import timeouts_from_flags
-        from kvtui.stream.request import Request
+        from kvtui.bench.requests.options import request_from
 
         endpoint = prepared.endpoint
-        return Request(
-            endpoint=endpoint,
-            model=model,
+        return request_from(
+            options,
+            endpoint,
+            model,
             prompt=form.prompt,
             system=form.system or None,
             messages=options.get("messages"),
             max_tokens=form.max_tokens,
             temperature=form.temperature,
-            top_p=options.get("top_p"),
             seed=options.get("seed"),
-            stop=tuple(options.get("stop") or ()),
             kv_cache=form.kv_cache if endpoint.embedded else None,
-            extra_body=options.get("extra_body") or {},
-            timeouts=timeouts_from_flags(options),
         )
 
     return build

@@ -15,6 +15,7 @@ from kvtui.bench.records.replay import Replay
 from kvtui.commands.replay import replay as command
 from kvtui.ui.app import KvtuiApp
 from kvtui.ui.screens.record import RecordScreen
+from kvtui.ui.screens.runs import RunsScreen
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -171,3 +172,22 @@ async def test_a_single_run_is_opened_without_what_only_several_have() -> None:
         await pilot.press("p")  # its text is on the main screen
         await until(pilot, lambda: app.screen is app.main)
         assert (await ended(pilot))[0] == text
+
+
+async def test_a_run_of_the_list_is_played_again_on_the_main_screen() -> None:
+    text, _, _ = await run_once({"max_tokens": 12, "prompt": "Why is the sky blue?"})
+    app = KvtuiApp({})
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = app.main
+        await until(
+            pilot, lambda: main.conductor is not None and main.conductor.endpoint.ready, seconds=60
+        )
+        await pilot.press("h")
+        await until(
+            pilot, lambda: isinstance(app.screen, RunsScreen) and app.screen.list.here is not None
+        )
+        await pilot.press("p")
+        await until(pilot, lambda: app.screen is main and main.stream.text.history.text() == text)
+        assert "replay" in shown(main.header)
+        assert "Why is the sky blue?" in shown(main.stream.prompt)
+    assert len(store.list_runs()) == 1  # a replay is no run

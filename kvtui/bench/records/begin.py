@@ -9,7 +9,7 @@ from typing import Any
 
 from kvtui.bench.records.record import Record, RecordError, new_path, read_record
 from kvtui.bench.records.recorder import Recorder, header_of, secrets_of
-from kvtui.bench.requests.options import timeouts_from_flags
+from kvtui.bench.requests.options import request_from
 from kvtui.bench.requests.prepared import Prepared
 from kvtui.bench.requests.session import Session
 from kvtui.bench.running.runner import Outcome, Runner
@@ -42,17 +42,8 @@ class Begun:
 
 def request_of(prepared: Prepared, model: str | None, flags: Mapping[str, Any]) -> Request:
     """What all requests of a run have in common, from the shared options."""
-    return Request(
-        endpoint=prepared.endpoint,
-        model=model or "",
-        prompt="",
-        system=flags.get("system"),
-        top_p=flags.get("top_p"),
-        stop=tuple(flags.get("stop") or ()),
-        kv_cache=False if flags.get("no_kv_cache") else None,
-        extra_body=flags.get("extra_body") or {},
-        timeouts=timeouts_from_flags(flags),
-    )
+    kv_cache = False if flags.get("no_kv_cache") else None
+    return request_from(flags, prepared.endpoint, model, kv_cache=kv_cache)
 
 
 def begin(

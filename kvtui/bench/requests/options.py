@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from kvtui.bench.requests.targets import Target
-from kvtui.config import Settings
-from kvtui.stream.request import Timeouts
+from kvtui.config import Endpoint, Settings
+from kvtui.stream.request import Request, Timeouts
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +85,25 @@ def timeouts_from_flags(flags: Mapping[str, Any]) -> Timeouts:
         idle=flags.get("timeout_idle") or usual.idle,
         total=flags.get("timeout"),
     )
+
+
+def request_from(
+    flags: Mapping[str, Any], endpoint: Endpoint, model: str | None, **own: Any
+) -> Request:
+    """A request with what the shared options say.
+
+    Args:
+        flags: The options, under the names that click gives them.
+        endpoint: Where it goes.
+        model: Its model, if one is known.
+        own: Fields of the request: those that the options have no say in, or not the last one.
+    """
+    shared = {
+        "prompt": "",
+        "system": flags.get("system"),
+        "top_p": flags.get("top_p"),
+        "stop": tuple(flags.get("stop") or ()),
+        "extra_body": flags.get("extra_body") or {},
+        "timeouts": timeouts_from_flags(flags),
+    }
+    return Request(endpoint=endpoint, model=model or "", **{**shared, **own})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kvtui.language import tr
-from kvtui.ui.look.rows import BLANK, Row, Span, between
+from kvtui.ui.look.rows import BLANK, Row, Span, between, row
 
 WIDE = 36
 """Columns from which on a pane has the room for words."""
@@ -69,3 +69,19 @@ def _choose(sections: list[Section], height: int) -> dict[int, list[Row]]:
             if others + len(section.rows) <= height:
                 chosen[index] = section.rows
     return chosen
+
+
+def around(at: int, count: int, height: int) -> range:
+    """Which of ``count`` lines a list of this height shows, the marked one among them."""
+    first = max(0, min(at - height // 2, count - height))
+    return range(first, min(first + height, count))
+
+
+def with_rest(lines: list[Row], rest: int, width: int) -> list[Row]:
+    """The lines of a list, the last one giving way to how many are left below it."""
+    if rest <= 0 or not lines:
+        return lines
+    return [
+        *lines[:-1],
+        between(BLANK, row((tr("{more} more below", more=rest + 1), "muted")), width),
+    ]

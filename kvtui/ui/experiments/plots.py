@@ -11,6 +11,7 @@ from kvtui.bench.figures.sample import Sample
 from kvtui.bench.work.workload import Workload
 from kvtui.language import tr
 from kvtui.measure.gaps import Gaps
+from kvtui.text import one_line
 from kvtui.ui.look.plots import Plot, Point, Series, gaps_plot
 
 _BUCKETS = 64
@@ -23,6 +24,7 @@ def plots_of(
 ) -> tuple[Plot, ...]:
     """The plots that apply, the most telling first; one whose points are to come is empty."""
     found = [
+        _turns(workload, samples),
         _position(workload, samples),
         _prompt(workload, levels),
         _load(workload, levels),
@@ -59,6 +61,25 @@ def _grouped(
 
 
 # --- the plots ------------------------------------------------------------------------------------
+
+
+def _turns(workload: Workload, samples: Sequence[Sample]) -> Plot | None:
+    """Tokens a second of each request in turn, a line for each endpoint of several."""
+    if len(workload.targets) < 2:
+        return None
+    series = []
+    for number, target in enumerate(workload.targets):
+        ours = [
+            s
+            for s in samples
+            if workload.stages[s.stage].target == number and not s.failed and not s.warmup
+        ]
+        ordered = sorted(ours, key=lambda s: s.start_s)
+        points = [(float(at), s.decode_tps) for at, s in enumerate(ordered, 1) if s.decode_tps]
+        if points:
+            series.append(Series(one_line(target.name, 40), tuple(points)))
+    title = tr("TPS of each request, by endpoint")
+    return Plot("turns", title, tr("request"), "tok/s", tuple(series))
 
 
 def _position(workload: Workload, samples: Sequence[Sample]) -> Plot | None:

@@ -11,7 +11,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from kvtui.language import tr
-from kvtui.ui.look.rows import BLANK, Row, Span, between, row
+from kvtui.ui.draw.sections import around, with_rest
+from kvtui.ui.look.rows import Row, Span, between, row
 from kvtui.ui.matching import LETTERS, match
 from kvtui.ui.widgets.lines import LinesWidget
 
@@ -79,9 +80,9 @@ class ChoiceList(LinesWidget):
         """The lines around the marked one."""
         if not self.shown:
             return [row((tr("nothing of that name: shorten what you typed"), "warn"))]
-        first = max(0, min(self.marked - height // 2, len(self.shown) - height))
+        here = around(self.marked, len(self.shown), height)
         lines: list[Row] = []
-        for index in range(first, min(first + height, len(self.shown))):
+        for index in here:
             value, name, remark = self.shown[index]
             marked = index == self.marked
             action = f"screen.take({index})"
@@ -91,12 +92,7 @@ class ChoiceList(LinesWidget):
                 Span(" ●" if value == self.current else "", "good", action),
             )
             lines.append(between(start, row(Span(remark, "muted", action)), width))
-        more = len(self.shown) - (first + height)
-        if more > 0 and lines:
-            lines[-1] = between(
-                BLANK, row((tr("{more} more below", more=more + 1), "muted")), width
-            )
-        return lines
+        return with_rest(lines, len(self.shown) - here.stop, width)
 
 
 def _name(name: str, typed: frozenset[int], marked: bool, action: str) -> Row:

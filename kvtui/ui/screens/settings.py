@@ -13,8 +13,8 @@ from kvtui.config import ConfigError, config_path
 from kvtui.config_edit import edited, write
 from kvtui.language import later, tr
 from kvtui.text import one_line
+from kvtui.ui.draw.sections import around, with_rest
 from kvtui.ui.draw.settings import detail_rows, list_rows, place_rows
-from kvtui.ui.look.rows import BLANK, between, row
 from kvtui.ui.settings import setting_rows
 from kvtui.ui.widgets.lines import LinesWidget
 
@@ -266,14 +266,8 @@ class SettingsList(LinesWidget):
         """The lines around the marked one."""
         of = self._settings
         lines, at = list_rows(of.rows, self.marked, of.pending, width)
-        first = max(0, min(at - height // 2, len(lines) - height))
-        shown = lines[first : first + height]
-        more = len(lines) - first - height
-        if more > 0 and shown:
-            shown[-1] = between(
-                BLANK, row((tr("{more} more below", more=more + 1), "muted")), width
-            )
-        return shown
+        here = around(at, len(lines), height)
+        return with_rest(lines[here.start : here.stop], len(lines) - here.stop, width)
 
 
 class SettingsDetail(LinesWidget):

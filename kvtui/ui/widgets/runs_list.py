@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from kvtui.language import tr
 from kvtui.ui.draw.runs import entry_row, nothing_rows
-from kvtui.ui.look.rows import BLANK, Row, between, row
+from kvtui.ui.draw.sections import around, with_rest
+from kvtui.ui.look.rows import Row, row
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:
@@ -94,9 +95,9 @@ class RunsList(LinesWidget, can_focus=True):
             return [row((tr("reading the folder"), "muted"))]
         if not self.shown:
             return nothing_rows(bool(self.all), width)
-        first = max(0, min(self.at - height // 2, len(self.shown) - height))
+        seen = around(self.at, len(self.shown), height)
         lines: list[Row] = []
-        for number in range(first, min(first + height, len(self.shown))):
+        for number in seen:
             entry = self.shown[number]
             here = number == self.at
             mark = self.marks.index(entry.path) if entry.path in self.marks else -1
@@ -105,9 +106,4 @@ class RunsList(LinesWidget, can_focus=True):
             lines.append(
                 entry_row(entry, width, lead=lead, cursor=here, action=f"screen.take({number})")
             )
-        more = len(self.shown) - (first + height)
-        if more > 0 and lines:
-            lines[-1] = between(
-                BLANK, row((tr("{more} more below", more=more + 1), "muted")), width
-            )
-        return lines
+        return with_rest(lines, len(self.shown) - seen.stop, width)

@@ -8,6 +8,7 @@ import pytest
 
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.figures.summary import levels_of
+from kvtui.bench.requests.targets import Target
 from kvtui.bench.running.presets import PRESETS
 from kvtui.measure.gaps import Gaps
 from kvtui.ui.draw.plot import plot_rows
@@ -81,3 +82,21 @@ def test_plots_fit_and_begin_at_zero(size: tuple[int, int]) -> None:
             assert any(plain(line).lstrip().startswith("0┤") for line in rows)
     empty = plots_of(workload, [], [], Gaps())
     assert all("drawn as the figures come in" in plain(plot_rows(p, 60, 12)[-1]) for p in empty)
+
+
+def test_several_endpoints_are_lines_of_their_requests_in_turn() -> None:
+    given = {"targets": (Target(name="one"), Target(name="two")), "requests": 3}
+    workload = PRESETS["compare-endpoints"].build(given, True)
+    stages = [next(n for n, s in enumerate(workload.stages) if s.target == at) for at in (0, 1)]
+    samples = [
+        answered(stage, i, start_s=float(2 * i + stage), decode_tps=100.0 * (at + 1) + i)
+        for i in reversed(range(3))
+        for at, stage in enumerate(stages)
+    ]
+    samples.append(answered(stages[0], 3, warmup=True, start_s=9.0))
+    levels = levels_of(workload, samples, {})
+    plot = plots_of(workload, levels, samples, Gaps())[0]
+    assert [(one.label, one.points) for one in plot.series] == [
+        ("one", ((1.0, 100.0), (2.0, 101.0), (3.0, 102.0))),
+        ("two", ((1.0, 200.0), (2.0, 201.0), (3.0, 202.0))),
+    ]
