@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,3 +69,37 @@ async def test_mashing_leaves_a_screen_that_works(
         await pilot.press("enter")
         await pilot.pause()
         assert len(app.fake.session.started) == before + 1
+
+
+SIZES = [(80, 24), (120, 40), (200, 50), (60, 18), (50, 12), (1, 1), (300, 10)]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_any_key_over_any_screen_at_any_size(
+    seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("KVTUI_RUNS", str(tmp_path / "runs"))
+    monkeypatch.chdir(tmp_path)  # answers are saved there
+    pick = random.Random(seed)
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = await ready(pilot)
+        main.action_quit = lambda: None
+        for _ in range(80):
+            if isinstance(app.screen, MainScreen):
+                await pilot.press(pick.choice(["x", "h", "p", "comma", "question_mark", "P", "t"]))
+            await pilot.press(pick.choice([*KEYS, *MORE]))
+            if pick.random() < 0.15:
+                await pilot.resize_terminal(*pick.choice(SIZES))
+                wide = app.size.width
+                assert {s.cell_length for s in app.screen._compositor.render_strips()} <= {wide}
+            app.fake.clock.now += 0.05
+            main.tick()
+        await pilot.resize_terminal(120, 40)
+        for _ in range(15):
+            await pilot.press("escape")
+            await pilot.pause()
+        if app._exception is not None:
+            raise app._exception
+        assert app.screen is main
+        assert app.is_running
