@@ -112,6 +112,18 @@ async def test_a_default_that_its_field_cannot_hold_says_that_it_goes_on(
         assert cut or size[0] == 200
 
 
+async def test_a_demo_of_a_failure_is_not_measured(bench: Bench) -> None:
+    app = make_app(prepared=EMBEDDED)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        app.main.conductor.choose_model("demo-auth")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert not bench.begun
+        assert "demo-auth is a demo" in notices(app)
+        assert app.screen is screen
+
+
 async def test_a_new_preset_needs_nothing_here(
     monkeypatch: pytest.MonkeyPatch, bench: Bench
 ) -> None:

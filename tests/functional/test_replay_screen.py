@@ -159,6 +159,7 @@ async def test_a_single_run_is_opened_without_what_only_several_have() -> None:
         await pilot.pause()
         results = app.screen.results
         assert "1 request," in shown(results.progress)
+        assert "embedded ▸ kvtui-tiny" in shown(results.progress)
         assert "p99" not in shown(results.levels.text)  # one request has no percentiles
         assert "95 %" not in shown(results.levels.text)
         assert "❯ Why is the sky blue?" in shown(results.progress)

@@ -232,3 +232,9 @@ def test_what_passes_the_table_by_is_found(code: str, tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text(code)
     assert list(untranslated(path))
+
+
+def test_no_name_of_a_field_is_translated() -> None:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        assert not re.search(r"\.get\(tr\(|\w\[tr\(", source), path

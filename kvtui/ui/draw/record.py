@@ -26,7 +26,7 @@ def record_rows(results: Results, width: int) -> list[Row]:
     record = results.record
     header = record.header
     endpoint = header.get("endpoint") or {}
-    place = tr("embedded") if endpoint.get(tr("embedded")) else str(endpoint.get("base_url") or "—")
+    place = tr("embedded") if endpoint.get("embedded") else str(endpoint.get("base_url") or "—")
     place = one_line(place.split("://", 1)[-1], 60)
     model = one_line(str(endpoint.get("model") or "—"), 60)
     measured = [s for s in record.samples if not s.warmup and not s.stopped]

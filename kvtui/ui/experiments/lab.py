@@ -12,6 +12,7 @@ from kvtui.bench.work.workload import Workload
 from kvtui.language import tr
 from kvtui.telemetry.places import is_local
 from kvtui.ui.experiments.form import Asked, ask, fields_of
+from kvtui.ui.state import is_demo
 
 if TYPE_CHECKING:
     from kvtui.bench.records.record import Record
@@ -105,6 +106,11 @@ class Lab:
             return conductor.endpoint.problem or tr("The endpoint is still being prepared.")
         if not conductor.model:
             return tr("No model is chosen: x leads back, M shows what the server offers.")
+        if conductor.endpoint.embedded and is_demo(conductor.model):
+            return tr(
+                "{model} is a demo, there is nothing to measure: x leads back, M to a model.",
+                model=conductor.model,
+            )
         return ""
 
     def begin(self, work: Workload | Record, path: Path | None = None) -> Experiment:
