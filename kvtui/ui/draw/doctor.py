@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kvtui.doctor.steps import GLYPHS, TITLES, State, Step
 from kvtui.language import tr
 from kvtui.text import milliseconds, one_line, sanitise
-from kvtui.ui.draw.errors import BADGES
+from kvtui.ui.draw.evidence import BADGES
 from kvtui.ui.look.rows import BLANK, Row, left, plain, right, row, wrap
 
 _ROLES: dict[State, str] = {"ok": "good", "failed": "bad", "unknown": "muted"}

@@ -35,7 +35,7 @@ class FailureActions:
         """Open everything known of the failure shown."""
         failure = self._failure()
         if failure is not None:
-            from kvtui.ui.draw.errors import failure_text
+            from kvtui.ui.draw.evidence import failure_text
             from kvtui.ui.screens.body import BodyScreen
 
             if self.veil is not None:
@@ -46,7 +46,7 @@ class FailureActions:
         """Copy the failure shown."""
         failure = self._failure()
         if failure is not None:
-            from kvtui.ui.draw.errors import failure_text
+            from kvtui.ui.draw.evidence import failure_text
 
             self.app.copy_to_clipboard(failure_text(failure))
             self.say(tr("The failure is copied."))
