@@ -17,7 +17,7 @@ from kvtui.doctor.case import Case
 from kvtui.doctor.failed import evidence_of, failed_step
 from kvtui.doctor.steps import Step
 from kvtui.failure import Evidence, ExceptionFact, Verdict, classify
-from kvtui.language import tr
+from kvtui.language import later, tr
 from kvtui.measure.figures import RunFigures
 from kvtui.measure.meter import Meter
 from kvtui.stream.client import Clients, request_headers
@@ -41,10 +41,10 @@ _SHOWN_MODELS = 5
 _NOT_FOR_CHAT = ("embed", "whisper", "tts", "dall-e", "rerank", "moderation", "image", "audio")
 _NO_LIST = ExceptionFact("ValueError", "it answered with something that is no model list")
 _COUNTED = {
-    "usage": "usage at the end of the stream",
-    "continuous": "usage on every chunk",
-    "token_ids": "token ids",
-    "timings": "the server's timings",
+    "usage": later("usage at the end of the stream"),
+    "continuous": later("usage on every chunk"),
+    "token_ids": later("token ids"),
+    "timings": later("the server's timings"),
 }
 
 
@@ -353,7 +353,7 @@ def _usage(figures: RunFigures) -> Step:
         tr(
             "{completion_tokens} tokens, by {how}",
             completion_tokens=count(figures.completion_tokens),
-            how=how,
+            how=tr(how),
         ),
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kvtui.language import tr
 from kvtui.memory import budget, cards, flags, kv, need, overhead
 from kvtui.memory.answer import Answer
 from kvtui.memory.errors import PlanError
@@ -148,7 +147,7 @@ def _flags_of(told: Answer, engine: str) -> EngineFlags:
         except PlanError as error:
             return EngineFlags(engine, "", reason=str(error))
     refused = next(
-        (note for note in told.notes if note.startswith(tr("{engine} stores no ", engine=engine))),
+        (note for note in told.notes if note.startswith(f"{engine} stores no ")),
         "",
     )
     if refused:
