@@ -413,33 +413,3 @@ async def test_nothing_runs_into_another_row_at_any_size(size: tuple[int, int]) 
                 for line in pane.rows:
                     assert sum(len(span.text) for span in line) <= max(pane.size.width, 0)
                 assert len(pane.rows) <= pane.size.height
-
-
-@sizes
-def test_planner(snap_compare: Any, size: tuple[int, int]) -> None:
-    async def before(pilot: Any) -> None:
-        screen = await opened(pilot)
-        await typed(pilot, screen, "card", "RTX 4090")
-        await typed(pilot, screen, "users", "8")
-        screen._draw_plot()
-        await pilot.pause()
-
-    assert snap_compare(make_app(prepared=REMOTE), terminal_size=size, run_before=before)
-
-
-def test_planner_with_a_wrong_field(snap_compare: Any) -> None:
-    async def before(pilot: Any) -> None:
-        screen = await opened(pilot)
-        await typed(pilot, screen, "users", "0")
-        await typed(pilot, screen, "model", "Llama-3")
-
-    assert snap_compare(make_app(prepared=REMOTE), terminal_size=(80, 24), run_before=before)
-
-
-def test_planner_with_its_plot_large(snap_compare: Any) -> None:
-    async def before(pilot: Any) -> None:
-        await opened(pilot)
-        await pilot.press("ctrl+g", "ctrl+t")
-        await pilot.pause()
-
-    assert snap_compare(make_app(prepared=REMOTE), terminal_size=(80, 24), run_before=before)

@@ -124,9 +124,9 @@ def detail_rows(entry: Entry | None, width: int) -> list[Row]:
     tags = " ".join(f"#{tag}" for tag in entry.tags) or tr("no tags (t)")
     note = one_line(entry.note, 300) or tr("no note (n)")
     marks = row(
-        (tags, "accent" if entry.tags else "faint"),
+        (tags, "accent" if entry.tags else "muted"),
         ("   ", "text"),
-        (note, "text" if entry.note else "faint"),
+        (note, "text" if entry.note else "muted"),
     )
     return [crop(line, width) for line in (figures, place, marks, _file_row(entry, width))]
 

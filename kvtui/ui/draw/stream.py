@@ -315,11 +315,12 @@ def _rule_or_median(state: StreamState, width: int) -> Row:
         ("── ", "faint"),
         (tr("median of {n}", n=median.n) + "  ", "muted"),
         (f"{rate(median.decode_tps)} tok/s", "strong"),
-        (f"{spread}  TTFT ", "muted"),
-        (milliseconds(median.ttft_ms), "strong"),
-        ("  TPOT " if width >= WIDE else "", "muted"),
-        (milliseconds(median.tpot_ms) if width >= WIDE else "", "strong"),
-        (" ", "text"),
+        (f"{spread} ", "muted"),
     )
+    for name, value in (("TTFT", median.ttft_ms), ("TPOT", median.tpot_ms)):
+        more = row((f" {name} ", "muted"), (f"{milliseconds(value)} ", "strong"))
+        if width_of(text) + width_of(more) > width:
+            break  # a figure is shown whole or not at all
+        text = (*text, *more)
     text = crop(text, width)
     return (*text, Span("─" * (width - width_of(text)), "faint"))
