@@ -1,4 +1,4 @@
-"""README and docs/: what they name is there, and what is printed is named."""
+"""README: what it names is there, and what is printed is named."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from tests.unit.bench.recorded import Done, asked
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-DOCS = sorted((ROOT / "docs").glob("*.md"))
 
 
 def lines() -> list[str]:
@@ -66,16 +65,18 @@ def test_every_key_of_the_readme_is_one() -> None:
         assert names.get(key, key) in keys, key
 
 
-def test_what_the_documents_link_to_is_there() -> None:
-    for page in (ROOT / "README.md", *DOCS):
-        for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+def test_what_the_readme_links_to_is_there() -> None:
+    anchors = {
+        "#" + re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+        for heading in re.findall(r"^#+ (.+)$", README, re.MULTILINE)
+    }
+    for target in re.findall(r"\]\(([^)]+)", README):
+        assert target in anchors or (ROOT / target).exists(), target
 
 
 def named(heading: str, until: str) -> set[str]:
-    """What docs/json.md puts into backticks between two headings."""
-    text = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
-    part = text[text.index(heading) : text.index(until)]
+    """What README puts into backticks between two headings."""
+    part = README[README.index(heading) : README.index(until)]
     return set(re.findall(r"`([a-z_0-9]+)`", part))
 
 
@@ -86,7 +87,7 @@ def fields(*objects: dict[str, Any]) -> set[str]:
 def test_every_field_of_a_run_is_told() -> None:
     run = Done(asked("Why?"))
     whole = document(None, "http://127.0.0.1/v1", "m", [run.figures])
-    told = named("## `kvtui run", "## `kvtui bench")
+    told = named("### `kvtui run", "### `kvtui bench")
     there = fields(whole, whole["runs"][0])
     assert there <= told
     assert told <= there | {"class", "subcode", "evidence"}
@@ -99,7 +100,7 @@ def test_every_field_of_a_benchmark_is_told(tmp_path: Path) -> None:
     history.close()
     (entry,) = store.list_runs(tmp_path)
     whole = bench_document(results_of(read_record(entry.path)))
-    told = named("## `kvtui bench", "## Records")
+    told = named("### `kvtui bench", "### Records")
     level = whole["levels"][0]
     there = fields(whole, level, level["ttft_ms"], level["client"] or {})
     assert there - told <= {"p90_ci95", "p95_ci95", "p99_ci95"}  # "and the like"
@@ -109,8 +110,7 @@ def test_every_field_of_a_benchmark_is_told(tmp_path: Path) -> None:
 
 
 def test_every_key_of_a_workload_file_is_told() -> None:
-    text = (ROOT / "docs" / "measuring.md").read_text(encoding="utf-8")
-    table = text[text.index("## A workload") :]
+    table = README[README.index("### A workload") : README.index("## JSON")]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     told = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     assert told == {field.name for field in msgspec.structs.fields(Spec)}
