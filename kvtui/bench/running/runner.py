@@ -137,6 +137,11 @@ class Runner:
         """Go on after ``pause``."""
         self._paused.clear()
 
+    @property
+    def paused(self) -> bool:
+        """No further request is started."""
+        return self._paused.is_set()
+
     def progress(self) -> Progress:
         """Where it stands."""
         stages = self._workload.stages
@@ -152,7 +157,7 @@ class Runner:
             failed=self._pace.failed,
             elapsed_s=perf_counter() - self._begun,
             left_s=self._pace.left(self._now, self._early),
-            paused=self._paused.is_set(),
+            paused=self.paused,
             searching=self._workload.search is not None,
         )
 

@@ -177,24 +177,27 @@ class Experiment:
         """The request on a lane."""
         return self.lanes.run(lane)
 
+    @property
+    def phase(self) -> RunPhase:
+        """Where it stands, in a word."""
+        if self.over:
+            if self.record is None:
+                return "lost"
+            return "done" if self.record.finished else "stopped"
+        if self._stopping:
+            return "stopping"
+        return "paused" if self._begun.runner.paused else "running"
+
     def state(self) -> LiveState:
         """How it stands now; the screen asks at most four times a second."""
         progress = self._begun.runner.progress()
         over = self.over
-        phase: RunPhase = "running"
-        if over:
-            stopped = self.record is None or not self.record.finished
-            phase = "lost" if self.record is None else "stopped" if stopped else "done"
-        elif self._stopping:
-            phase = "stopping"
-        elif progress.paused:
-            phase = "paused"
         samples = self._samples.copy()
         here = [s for s in samples if s.stage == progress.stage and not s.warmup and s.completed]
         lags = [s.loop_lag_ms for s in here[-LAST:] if s.loop_lag_ms is not None]
         lanes = self.lanes.look()
         return LiveState(
-            phase=phase,
+            phase=self.phase,
             progress=progress,
             lanes=lanes,
             ttft_ms=_median([s.ttft_ms for s in here]),

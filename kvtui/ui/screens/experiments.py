@@ -282,7 +282,7 @@ class ExperimentsScreen(BenchScreen):
                 row((self.lab.where, "text")), row((tr("○ nothing is sent yet"), "muted"))
             )
             return
-        glyph, word, role = PHASES[experiment.state().phase]
+        glyph, word, role = PHASES[experiment.phase]
         word = tr(word)
         about = row(
             (experiment.workload.preset, "strong"), ("  ", "muted"), (experiment.label, "text")
