@@ -102,16 +102,15 @@ def ladder_table(state: MemoryState, width: int) -> list[Row]:
 
 def ladder_row(state: MemoryState, width: int) -> Row:
     """Which contexts fit, in one row."""
-    spans: list[Span] = []
-    each = width // max(1, len(state.ladder))
+    marks: list[tuple[str, str, str]] = []
     for rung in state.ladder:
         glyph, role = ("✓", "good") if rung.fits else ("✗", "bad")
         if rung.fits and rung.over_model:
             glyph, role = "·", "muted"
-        text = f"{rung.label} {glyph}"
-        spans += [
-            Span(text[:-1], "muted"),
-            Span(text[-1], role),
-            Span(" " * max(1, each - cell_len(text))),
-        ]
+        marks.append((f"{rung.label} ", glyph, role))
+    used = sum(cell_len(label) + 1 for label, _, _ in marks)
+    gap = Span(" " * min(4, max(1, (width - used) // max(1, len(marks) - 1))))
+    spans: list[Span] = []
+    for label, glyph, role in marks:
+        spans += [Span(label, "muted"), Span(glyph, role), gap]
     return crop(tuple(spans[:-1]), width)
