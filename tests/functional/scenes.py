@@ -12,17 +12,19 @@ from fakes import Script, make_app
 from pictures import Album
 from test_screen import ready, until
 
+from kvtui.ui.screens.tour import TourScreen
+
 SIZES = [(80, 24), (120, 40), (200, 50)]
 sizes = pytest.mark.parametrize("size", SIZES, ids=[f"{w}x{h}" for w, h in SIZES])
 
 
 async def drawn(pilot: Any) -> None:
     """A chart shows this frame, as soon as its library is there."""
-    main = pilot.app.main
-    if pilot.app.screen is main:
-        chart = main.stream.chart
+    screen = pilot.app.screen
+    if screen is pilot.app.main or isinstance(screen, TourScreen):
+        chart = screen.stream.chart
         await until(pilot, lambda: chart is None or chart._imported)
-        main.tick()
+        screen.tick()
         await pilot.pause()
 
 
