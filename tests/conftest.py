@@ -68,3 +68,8 @@ def kvtui_here(
         return CompletedProcess(arguments, status, printed.out, printed.err)
 
     return run
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Bytes by their length: what compresses holds the time, and workers must agree on names."""
+    return f"{len(val)} bytes" if isinstance(val, bytes) else None
