@@ -96,6 +96,7 @@ def matches(name: str, state: PlannerState, known: Known, most: int = 6) -> tupl
         for _, label, _ in choices(name, state, known)
         if all(word in label.casefold() for word in words)
     ]
+    found = list(dict.fromkeys(reversed(found)))[::-1]  # one's own may be of the catalogue, too
     shown = found[:most]
     return (*(one_line(item, 40) for item in shown), *(("…",) if len(found) > most else ()))
 

@@ -100,7 +100,8 @@ class DoctorScreen(ModalScreen[None]):
         self._endpoint = one_line(endpoint, 120)
         self.steps: list[Step] = []
         self.over = False
-        self._scrolled_to = 0
+        self._own_scrolls = {0}
+        """Where this screen itself has scrolled to; elsewhere it was the user."""
         self.list = DoctorList(self.steps)
         self.examination = Examination(begin, lambda step: self.post_message(self.Told(step)))
 
@@ -113,7 +114,9 @@ class DoctorScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Keys scroll; the check-up begins."""
-        self.query_one("#doctor").focus()
+        box = self.query_one("#doctor")
+        box.focus()
+        self.watch(box, "virtual_size", self._grown, init=False)
         self.examination.start()
 
     def on_unmount(self) -> None:
@@ -137,13 +140,18 @@ class DoctorScreen(ModalScreen[None]):
         self.list.redraw()
         self.call_after_refresh(self._follow)
 
+    def _grown(self) -> None:
+        """Only now there is room to scroll to; a list that shrinks scrolls back to its end."""
+        self._own_scrolls.add(self.query_one("#doctor").max_scroll_y)
+        self.call_after_refresh(self._follow)
+
     def _follow(self) -> None:
         """Keep the first failure and its fixes in sight; until there is one, the step under way.
 
         Whoever has scrolled is left where they are.
         """
         box = self.query_one("#doctor", VerticalScroll)
-        if round(box.scroll_target_y) != self._scrolled_to:
+        if round(box.scroll_target_y) not in self._own_scrolls:
             return
         width, height = self.list.size.width, box.size.height
         failed = failed_rows(self.steps, width)
@@ -152,7 +160,7 @@ class DoctorScreen(ModalScreen[None]):
         else:
             first, end = failed
         box.scroll_to(y=max(0, min(first, end - height)), animate=False, force=True)
-        self._scrolled_to = round(box.scroll_target_y)
+        self._own_scrolls.add(round(box.scroll_target_y))
 
     def action_leave(self) -> None:
         """End the check-up and close."""
