@@ -369,8 +369,10 @@ def test_a_recorded_run_is_printed_again_as_it_was(server: TimingServer, tmp_pat
         for name, value in before.items():
             if name == "formula":
                 continue
-            near = isinstance(value, float)
-            assert after[name] == (pytest.approx(value, rel=1e-3, abs=0.003) if near else value)
+            if isinstance(value, float):  # stamps are kept to the microsecond, gaps in steps
+                step = 0.021 if name.startswith("itl_") else 1e-3
+                value = pytest.approx(value, abs=0.003 + step * value)
+            assert after[name] == value
     assert again["median"]["n"] == live["median"]["n"] == 2
 
     refused = kvtui(*flags, "-o", str(path), env=env)
