@@ -60,8 +60,8 @@ def test_a_sweep_as_json(server: TimingServer, tmp_path: Path) -> None:
         assert (row["requests"], row["completed"], row["failed"]) == (8, 8, {})
         assert row["outcomes"] == {"truncated.max_tokens": 8}
         assert set(row["ttft_ms"]) >= {"p50", "p90", "p95", "p99", "mean", "n"}
-        # Never earlier than the server sends; later by what else the machine does.
-        assert 38 < row["ttft_ms"]["min"] < 1000
+        # 40 ms by the server; on a busy machine sending may be stamped late, and reading, too.
+        assert 20 < row["ttft_ms"]["min"] < 1000
         assert row["tpot_ms"]["p50"] == pytest.approx(4, rel=0.25)
         assert row["output_tokens"] == 320
         assert row["goodput_share"] == 1.0
