@@ -38,6 +38,23 @@ class _Where:
     """The variable that holds the key."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """One level, as each of the tools is to repeat it."""
+
+    record: Record
+    where: _Where
+    stage: Stage
+    count: int
+    """Requests."""
+    prompts: str | None
+    """The file that holds them; None: made up, of the stage's length."""
+    tokenizer: Sequence[str]
+    """The one to name, or none."""
+    number: int
+    """Of the level, from 1; it names the result's file."""
+
+
 def commands(results: Results) -> str:
     """A shell script: each level with each of the tools, then the comparison of what they wrote."""
     record = results.record
@@ -64,10 +81,9 @@ def commands(results: Results) -> str:
         if stage.texts and stage.texts not in texts:
             texts[stage.texts] = name = f"prompts-{len(texts) + 1}.jsonl"
             lines += _prompts_file(name, stage)
-        prompts = texts.get(stage.texts)
+        work = _Work(record, where, stage, count, texts.get(stage.texts), tokenizer, number)
         for tool, build in (("vllm", _vllm), ("guidellm", _guidellm), ("aiperf", _aiperf)):
-            words = build(record, where, stage, count, prompts, tokenizer, number)
-            lines += [_folded(words)]
+            lines += [_folded(build(work))]
             files.append(
                 f"{tool}-{number}/profile_export.jsonl"
                 if tool == "aiperf"
@@ -109,44 +125,32 @@ def _prompts_file(name: str, stage: Stage) -> list[str]:
     return [*fresh, f"cat > {name} <<'END'", *rows, "END"]
 
 
-def _vllm(
-    record: Record,
-    where: _Where,
-    stage: Stage,
-    count: int,
-    prompts: str | None,
-    tokenizer: Sequence[str],
-    number: int,
-) -> list[str]:
+def _vllm(work: _Work) -> list[str]:
+    where, stage = work.where, work.stage
     words = [f'OPENAI_API_KEY="${where.key}"'] if where.key else []
     words += ["vllm bench serve", "--backend openai-chat", f"--base-url {_quoted(where.root)}"]
     words += [f"--endpoint {_quoted(where.path + '/chat/completions')}"]
-    words += [f"--model {_quoted(where.model)}", *(f"--tokenizer {t}" for t in tokenizer)]
-    if prompts:
-        words += ["--dataset-name custom", f"--dataset-path {prompts}", "--skip-chat-template"]
+    words += [f"--model {_quoted(where.model)}", *(f"--tokenizer {t}" for t in work.tokenizer)]
+    if work.prompts:
+        words += ["--dataset-name custom", f"--dataset-path {work.prompts}", "--skip-chat-template"]
         words += [f"--custom-output-len {stage.max_tokens}"] * (stage.max_tokens < MOST_TOKENS)
     else:
         words += ["--dataset-name random", f"--random-input-len {stage.prompt_tokens}"]
         words += [f"--random-output-len {stage.max_tokens}"]
-    words += [f"--num-prompts {count}", f"--num-warmups {stage.warmup}"]
+    words += [f"--num-prompts {work.count}", f"--num-warmups {stage.warmup}"]
     if stage.rate:
         even = _EVEN if stage.arrival == "constant" else "1"
         words += [f"--request-rate {stage.rate:g}", f"--burstiness {even}"]
     words += [f"--max-concurrency {stage.concurrency}"] * bool(stage.concurrency)
-    words += ["--ignore-eos"] * record.ignore_eos
-    words += [f"--seed {record.workload.seed}", f"--temperature {record.workload.temperature:g}"]
-    return [*words, "--save-result", "--save-detailed", f"--result-filename vllm-{number}.json"]
+    words += ["--ignore-eos"] * work.record.ignore_eos
+    asked = work.record.workload
+    words += [f"--seed {asked.seed}", f"--temperature {asked.temperature:g}"]
+    words += ["--save-result", "--save-detailed", f"--result-filename vllm-{work.number}.json"]
+    return words
 
 
-def _guidellm(
-    record: Record,  # noqa: ARG001 - as the others
-    where: _Where,
-    stage: Stage,
-    count: int,
-    prompts: str | None,
-    tokenizer: Sequence[str],
-    number: int,
-) -> list[str]:
+def _guidellm(work: _Work) -> list[str]:
+    where, stage = work.where, work.stage
     backend = [
         "kind=openai_http",
         f"target={where.root}{where.path.removesuffix('/v1')}",
@@ -154,7 +158,7 @@ def _guidellm(
         "request_format=/v1/chat/completions",
     ]
     told = _quoted(",".join(backend)) + (f',api_key="${where.key}"' if where.key else "")
-    if prompts and stage.max_tokens < MOST_TOKENS:
+    if work.prompts and stage.max_tokens < MOST_TOKENS:
         told += f",max_tokens={stage.max_tokens}"
     words = ["guidellm run", f"--backend {told}"]
     if stage.rate:
@@ -165,37 +169,30 @@ def _guidellm(
     words += (
         [f"--constraint kind=max_duration,seconds={stage.duration_s:g}"]
         if stage.requests is None and stage.duration_s
-        else [f"--constraint kind=max_requests,count={count}"]
+        else [f"--constraint kind=max_requests,count={work.count}"]
     )
-    words += [f"--tokenizer kind=hf_auto,model={t}" for t in tokenizer]
+    words += [f"--tokenizer kind=hf_auto,model={t}" for t in work.tokenizer]
     words += (
-        [f"--data kind=json_file,path={prompts}"]
-        if prompts
+        [f"--data kind=json_file,path={work.prompts}"]
+        if work.prompts
         else [
             f"--data kind=synthetic_text,prompt_tokens={stage.prompt_tokens},"
             f"output_tokens={stage.max_tokens}"
         ]
     )
-    return [*words, f"--output kind=json,path=guidellm-{number}.json"]
+    return [*words, f"--output kind=json,path=guidellm-{work.number}.json"]
 
 
-def _aiperf(
-    record: Record,
-    where: _Where,
-    stage: Stage,
-    count: int,
-    prompts: str | None,
-    tokenizer: Sequence[str],
-    number: int,
-) -> list[str]:
+def _aiperf(work: _Work) -> list[str]:
+    where, stage = work.where, work.stage
     words = ["aiperf profile", f"--model {_quoted(where.model)}", f"--url {_quoted(where.root)}"]
     words += ["--endpoint-type chat", f"--endpoint {_quoted(where.path + '/chat/completions')}"]
-    words += ["--streaming", *(f"--tokenizer {t}" for t in tokenizer)]
+    words += ["--streaming", *(f"--tokenizer {t}" for t in work.tokenizer)]
     words += [f'--api-key "${where.key}"'] if where.key else []
-    extra = [f"temperature:{record.workload.temperature:g}"]
-    extra += ["ignore_eos:true"] * record.ignore_eos
-    if prompts:
-        words += [f"--input-file {prompts}", "--custom-dataset-type single_turn"]
+    extra = [f"temperature:{work.record.workload.temperature:g}"]
+    extra += ["ignore_eos:true"] * work.record.ignore_eos
+    if work.prompts:
+        words += [f"--input-file {work.prompts}", "--custom-dataset-type single_turn"]
         extra += [f"max_tokens:{stage.max_tokens}"] * (stage.max_tokens < MOST_TOKENS)
     else:
         words += [f"--isl {stage.prompt_tokens}", f"--osl {stage.max_tokens}"]
@@ -206,10 +203,11 @@ def _aiperf(
     words += (
         [f"--benchmark-duration {stage.duration_s:g}"]
         if stage.requests is None and stage.duration_s
-        else [f"--request-count {count}"]
+        else [f"--request-count {work.count}"]
     )
     words += [f"--warmup-request-count {stage.warmup}"] * bool(stage.warmup)
-    return [*words, f"--random-seed {record.workload.seed}", f"--artifact-dir aiperf-{number}"]
+    words += [f"--random-seed {work.record.workload.seed}", f"--artifact-dir aiperf-{work.number}"]
+    return words
 
 
 def _quoted(text: str) -> str:
