@@ -145,10 +145,6 @@ class DoctorScreen(ModalScreen[None]):
         self.list.redraw()
         self.call_after_refresh(self._follow)
 
-    def on_doctor_list_resized(self) -> None:
-        """Its rows were counted at another width."""
-        self._grown()
-
     def _grown(self) -> None:
         """Only now there is room to scroll to; a list that shrinks scrolls back to its end."""
         self._own_scrolls.add(self.query_one("#doctor").max_scroll_y)
@@ -185,16 +181,9 @@ class DoctorScreen(ModalScreen[None]):
 class DoctorList(LinesWidget):
     """The steps as rows."""
 
-    class Resized(Message):
-        """Other rows are needed: a scrollbar came, or the screen changed."""
-
     def __init__(self, steps: list[Step]) -> None:
         super().__init__()
         self.steps = steps
-
-    def on_resize(self) -> None:
-        """The screen follows anew."""
-        self.post_message(self.Resized())
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
         """As many rows as the steps take at this width."""
