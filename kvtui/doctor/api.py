@@ -33,7 +33,7 @@ from kvtui.stream.models import (
 from kvtui.stream.proxy import Proxy
 from kvtui.stream.quirks import Quirks, recognise, refused
 from kvtui.stream.request import Request
-from kvtui.stream.transport import Flight, current_flight
+from kvtui.stream.sending import Flight, current_flight
 from kvtui.text import count, did_you_mean, milliseconds, one_line, rate
 
 _LIST_S = 15.0

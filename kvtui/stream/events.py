@@ -34,7 +34,7 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The last byte of the request was handed to the connected socket: DESIGN's ``t_send``."""
+    """The last byte of the request was about to be handed to the connected socket: ``t_send``."""
 
     t: float
 

@@ -20,7 +20,8 @@ from kvtui.stream.models import clean_base_url, find_base_url, wrong_path
 from kvtui.stream.proxy import Proxy, ProxySettingError, proxy_for
 from kvtui.stream.quirks import Quirks, after_refusal, recognise
 from kvtui.stream.request import Request
-from kvtui.stream.transport import ERROR_BODY_S, BodyStream, Flight, current_flight
+from kvtui.stream.sending import Flight, current_flight
+from kvtui.stream.transport import ERROR_BODY_S, BodyStream
 from kvtui.stream.watchdog import Watchdog
 
 _AFTER_FINISH_S = 5.0

@@ -19,7 +19,7 @@ from kvtui.redaction import holds, is_telling
 from kvtui.stream.client import Clients, request_headers
 from kvtui.stream.gather import secrets_of
 from kvtui.stream.proxy import proxy_for
-from kvtui.stream.transport import Flight, current_flight
+from kvtui.stream.sending import Flight, current_flight
 
 _PASTED = ("/chat/completions", "/completions", "/responses", "/models", "/embeddings")
 PROBE_SECONDS = 5.0

@@ -19,7 +19,7 @@ from openai import OpenAIError
 from kvtui.config import Endpoint
 from kvtui.stream.client import Clients, request_headers
 from kvtui.stream.proxy import ProxySettingError, proxy_for
-from kvtui.stream.transport import Flight, current_flight
+from kvtui.stream.sending import Flight, current_flight
 
 FORMS = ("prompt", "content", "inputs")
 """The field that holds the text: vLLM, SGLang and the embedded engine; llama.cpp; TGI."""

@@ -9,23 +9,21 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from functools import partial
 from time import perf_counter
-from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
 import httpx2
-from aiohttp import http_exceptions, payload
-from aiohttp.abc import AbstractStreamWriter
+from aiohttp import http_exceptions
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 
 from kvtui.stream.encoding import Inflater, UndecodableError
-from kvtui.stream.proxy import Proxy, proxy_arguments
+from kvtui.stream.proxy import proxy_arguments
+from kvtui.stream.sending import Flight, SentBody, connections_told, current_flight
 from kvtui.stream.turns import Turns
 
 _READ_BUFFER = 256 << 10
@@ -38,34 +36,6 @@ ERROR_BODY_S = 5.0
 ERROR_SILENCE_S = 2.0
 """How long an error's body may take, and how long nothing of it may come: its status says more."""
 _DROPPED_HEADERS = frozenset({"host", "accept-encoding", "connection", "content-length"})
-
-
-def _ignore(*_: object) -> None:
-    """Nobody wants to hear it."""
-
-
-class Flight:
-    """One request on its way: what its exchange wants to hear, and the proxy it takes."""
-
-    def __init__(
-        self,
-        proxy: Proxy | None = None,
-        connecting: Callable[[float], None] = _ignore,
-        connected: Callable[[float, float, bool], None] = _ignore,
-        sent: Callable[[float], None] = _ignore,
-    ) -> None:
-        self.proxy = proxy
-        self.connecting = connecting
-        self.connected = connected
-        """Called with the time, the seconds it took, and whether the connection was reused."""
-        self.sent = sent
-        self.failing: Callable[[int, httpx2.Headers], None] = _ignore
-        """Called with status and headers of an error, before its body is read."""
-        self.t_start = 0.0
-
-
-current_flight: ContextVar[Flight | None] = ContextVar("current_flight", default=None)
-"""Set around the SDK's call: the transport has no other way to know whose request it carries."""
 
 
 class _Handler(ResponseHandler):
@@ -242,15 +212,11 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
 
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
-        trace = aiohttp.TraceConfig()
-        trace.on_connection_create_start.append(_create_start)
-        trace.on_connection_create_end.append(_create_end)
-        trace.on_connection_reuseconn.append(_reused)
         self._session = aiohttp.ClientSession(
             connector=_connector(),
             response_class=_Response,
             cookie_jar=aiohttp.DummyCookieJar(),
-            trace_configs=[trace],
+            trace_configs=[connections_told()],
             trust_env=False,
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
             auto_decompress=False,
@@ -267,7 +233,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
             arguments["ssl"] = await self._ssl_context()
         body = await request.aread()
         if body:
-            arguments["data"] = _Body(body, flight)
+            arguments["data"] = SentBody(body, flight)
         headers = [
             (name, value)
             for name, value in request.headers.multi_items()
@@ -328,42 +294,6 @@ def _connector() -> aiohttp.TCPConnector:
         factory: Any = partial(_Handler, loop=loop)
         connector._factory = factory
     return connector
-
-
-class _Body(payload.BytesPayload):
-    """A request body that says when its last byte was handed to the socket."""
-
-    def __init__(self, data: bytes, flight: Flight) -> None:
-        super().__init__(data)
-        self._flight = flight
-
-    async def write_with_length(
-        self, writer: AbstractStreamWriter, content_length: int | None
-    ) -> None:
-        await super().write_with_length(writer, content_length)
-        transport = getattr(writer, "transport", None)
-        while isinstance(transport, asyncio.WriteTransport) and not transport.is_closing():
-            if not transport.get_write_buffer_size():
-                break
-            await asyncio.sleep(0.001)
-        self._flight.sent(perf_counter())
-
-
-async def _create_start(_: Any, context: SimpleNamespace, __: Any) -> None:
-    flight: Flight = context.trace_request_ctx
-    flight.t_start = perf_counter()
-    flight.connecting(flight.t_start)
-
-
-async def _create_end(_: Any, context: SimpleNamespace, __: Any) -> None:
-    flight: Flight = context.trace_request_ctx
-    now = perf_counter()
-    flight.connected(now, now - flight.t_start, False)
-
-
-async def _reused(_: Any, context: SimpleNamespace, __: Any) -> None:
-    flight: Flight = context.trace_request_ctx
-    flight.connected(perf_counter(), 0.0, True)
 
 
 _MAP: tuple[tuple[type[Exception], type[Exception], str], ...] = (

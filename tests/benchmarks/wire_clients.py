@@ -112,8 +112,8 @@ async def bare(base_url: str, model: str, streams: int, rounds: int = 1) -> None
         sent = 0.0
 
         async def write_with_length(self, writer: Any, content_length: int | None) -> None:
-            await super().write_with_length(writer, content_length)
             self.sent = perf_counter()
+            await super().write_with_length(writer, content_length)
 
     async def one(http: aiohttp.ClientSession, kind: str, prompt: str) -> Result:
         body = Body(json.dumps(body_of(kind, prompt)).encode())
