@@ -113,6 +113,13 @@ def milliseconds(value: float | None) -> str:
     return f"{seconds:.2f} s" if seconds < 99.995 else f"{seconds:,.0f} s"
 
 
+def clock_time(seconds: float) -> str:
+    """A span of time as on a clock: ``0:42``, ``12:03``, ``1:02:03``."""
+    hours, rest = divmod(round(seconds), 3600)
+    minutes, secs = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{secs:02}" if hours else f"{minutes}:{secs:02}"
+
+
 def rate(value: float | None) -> str:
     """Tokens per second as a figure without its unit: ``7.42``, ``74.2``, ``742``."""
     if value is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kvtui.text import one_line
+from kvtui.text import clock_time, one_line
 
 if TYPE_CHECKING:
     from kvtui.bench.records.recorder import Recorder
@@ -45,7 +45,7 @@ class Teller:
             progress = self._runner.progress()
             wanted = f" of {progress.wanted}" if progress.wanted else ""
             failed = f", {progress.failed} failed" if progress.failed else ""
-            left = "" if progress.left_s is None else f", about {progress.left_s:.0f} s left"
+            left = "" if progress.left_s is None else f", about {clock_time(progress.left_s)} left"
             say(f"  {progress.done}{wanted} requests{failed}{left}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 import click
@@ -30,7 +31,7 @@ def print_record(
         print_json(document(results, interrupted=interrupted))
     else:
         try:
-            text = export_text(results, shape, plot=plot)
+            text = export_text(results, shape, plot=plot, width=get_terminal_size().columns)
         except RecordError as error:
             raise BadInput(str(error)) from None
         click.echo(text.encode("utf-8", "replace"), nl=False)

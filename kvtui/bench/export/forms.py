@@ -31,7 +31,12 @@ ABOUT = {
 
 
 def export_text(
-    results: Results, shape: str, *, interrupted: bool = False, plot: str | None = None
+    results: Results,
+    shape: str,
+    *,
+    interrupted: bool = False,
+    plot: str | None = None,
+    width: int | None = None,
 ) -> str:
     """The results in one of the forms, with a line end at its end.
 
@@ -40,6 +45,7 @@ def export_text(
         shape: One of ``SHAPES``.
         interrupted: The run was stopped just now.
         plot: Which plot as ``svg``; None: the one that tells most.
+        width: Cells of a line of ``text``; None: 80.
 
     Raises:
         RecordError: The run gives no such plot.
@@ -62,7 +68,12 @@ def export_text(
         from kvtui.bench.export.commands import commands
 
         return commands(results)
-    lines = (tables.markdown if shape == "markdown" else tables.text)(results)
+    if shape == "markdown":
+        lines = tables.markdown(results)
+    else:
+        from kvtui.bench.export.plain import WIDTH, text
+
+        lines = text(results, width or WIDTH)
     return "".join(f"{line}\n" for line in lines)
 
 

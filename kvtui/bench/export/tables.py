@@ -1,4 +1,4 @@
-"""A benchmark's results as text, Markdown and CSV."""
+"""A benchmark's results as a table of cells, as Markdown and as CSV."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from kvtui.bench.figures.sample import Sample
 from kvtui.text import UNKNOWN, milliseconds, one_line, rate
 
 _Cell = Callable[[Level], str]
-_MARKS = {True: "yes", False: "no", None: "·"}
 
 
 def _ms(name: str, stat: str) -> _Cell:
@@ -34,12 +33,26 @@ def _plus_minus(name: str) -> _Cell:
         figure: Figure | None = getattr(row, name)
         if figure is None:
             return UNKNOWN
-        between = figure.p50_ci95
-        if between is None:
-            return milliseconds(figure.p50)
-        return f"{milliseconds(figure.p50)} [{between[0]:.4g}, {between[1]:.4g}]"
+        return with_interval(figure.p50, figure.p50_ci95)
 
     return cell
+
+
+def with_interval(value: float, between: tuple[float, float] | None) -> str:
+    """A time in ms and its interval, in one unit: ``2.50 s [1.94, 3.56]``."""
+    told = milliseconds(value)
+    if between is None:
+        return told
+    divisor = 1000 if told.endswith(" s") else 1
+    low, high = (_three(bound / divisor) for bound in between)
+    return f"{told} [{low}, {high}]"
+
+
+def _three(value: float) -> str:
+    """Three significant figures, zeros kept: ``7.10``, ``71.0``, ``710``."""
+    if value < 9.995:
+        return f"{value:.2f}"
+    return f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
 
 
 def _failed(row: Level) -> str:
@@ -61,14 +74,16 @@ _COLUMNS: tuple[tuple[str, _Cell], ...] = (
     ("failed", _failed),
     ("prompt", _prompt),
     ("TTFT p50 [95 %]", _plus_minus("ttft_ms")),
-    ("p99", _ms("ttft_ms", "p99")),
+    ("TTFT p99", _ms("ttft_ms", "p99")),
     ("TPOT p50 [95 %]", _plus_minus("tpot_ms")),
-    ("p99", _ms("tpot_ms", "p99")),
+    ("TPOT p99", _ms("tpot_ms", "p99")),
     ("E2E p50", _ms("e2e_ms", "p50")),
     ("tok/s steady", lambda row: _tps(row.steady_output_tps)),
     ("tok/s all", lambda row: _tps(row.output_tps)),
     ("req/s", lambda row: _tps(row.request_rate)),
 )
+RARE = frozenset({"failed"})
+"""Columns left out of a text where all of them say 0."""
 _WARM: tuple[str, _Cell] = ("warm TTFT", _ms("ttft_warm_ms", "p50"))
 _GOOD: tuple[str, _Cell] = (
     "goodput",
@@ -84,27 +99,6 @@ def table(levels: Sequence[Level]) -> list[list[str]]:
     if any(row.goodput_share is not None for row in levels):
         columns.append(_GOOD)
     return [[name for name, _ in columns], *([cell(row) for _, cell in columns] for row in levels)]
-
-
-def text(results: Results) -> list[str]:
-    """A table, one row a level, and the findings under it."""
-    lines: list[str] = []
-    if results.levels:
-        rows = table(results.levels)
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        for row in rows:
-            cells = [row[0].ljust(widths[0])]
-            cells += [cell.rjust(widths[i]) for i, cell in enumerate(row[1:], 1)]
-            lines.append("  ".join(cells).rstrip())
-    if any("~" in line for line in lines):
-        lines.append("~ too few requests for that percentile: it is near the largest value.")
-    if results.findings:
-        lines.append("")
-    lines += [
-        f"{_MARKS[finding.holds]:>3}  {one_line(finding.message, 600)}"
-        for finding in results.findings
-    ]
-    return lines
 
 
 def markdown(results: Results) -> list[str]:

@@ -4,19 +4,36 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Container
+from dataclasses import dataclass, field
+from math import ceil, log
 
 from kvtui.bench.figures.sample import Sample
-from kvtui.bench.work.workload import Workload
+from kvtui.bench.work.workload import Stage, Workload
 
 _LAST = 50
+_LETTERS = 4
+"""Letters of a token, near enough for a guess of the time a prompt takes."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the last requests of one stage took, in seconds."""
+
+    whole: deque[float] = field(default_factory=lambda: deque(maxlen=_LAST))
+    ttft: deque[float] = field(default_factory=lambda: deque(maxlen=_LAST))
+    token: deque[float] = field(default_factory=lambda: deque(maxlen=_LAST))
 
 
 class Pace:
-    """Counts a run's requests as they end. Warm-up ones are left out."""
+    """Counts a run's requests as they end, and learns from them what the others will take.
+
+    Warm-up requests are counted nowhere, but what they took tells as much as any.
+    """
 
     def __init__(self, workload: Workload) -> None:
         self._workload = workload
-        self._spent: deque[float] = deque(maxlen=_LAST)
+        self._seen: dict[int, _Seen] = {}
+        """By stage, the one whose request ended last at the end."""
         self.done: Counter[int] = Counter()
         """Stage → requests that have ended."""
         self.total = 0
@@ -24,17 +41,26 @@ class Pace:
 
     def add(self, sample: Sample) -> None:
         """A request has ended."""
+        if sample.completed:
+            seen = self._seen.pop(sample.stage, None) or _Seen()
+            self._seen[sample.stage] = seen
+            seen.whole.append(sample.end_s - sample.start_s)
+            if sample.ttft_ms is not None:
+                seen.ttft.append(sample.ttft_ms / 1000)
+            if sample.tpot_ms is not None:
+                seen.token.append(sample.tpot_ms / 1000)
         if sample.warmup:
             return
         self.done[sample.stage] += 1
         self.total += 1
         self.failed += sample.failed
-        if sample.completed:
-            tokens = self._workload.stages[sample.stage].max_tokens
-            self._spent.append((sample.end_s - sample.start_s) / tokens)
 
     def left(self, now: int, early: Container[int]) -> float | None:
-        """Seconds to go: each stage's requests at the pace of the last ones, by tokens asked for.
+        """Seconds to go.
+
+        A stage that has begun goes on at its own pace. One that has not takes the first token of
+        prompts as long (by a line through the lengths seen) and the time per token of the latest
+        stage, times the tokens asked for; more streams at once lengthen both as they did before.
 
         Args:
             now: The stage under way.
@@ -43,10 +69,8 @@ class Pace:
         Returns:
             None where nothing is known yet, or where what comes next hangs on the results.
         """
-        spent = list(self._spent)
-        if not spent or self._workload.search is not None:
+        if not self._seen or self._workload.search is not None:
             return None
-        pace = sum(spent) / len(spent)
         total = 0.0
         for number, stage in enumerate(self._workload.stages):
             if number in early or (number < now and not self._workload.interleave):
@@ -55,6 +79,63 @@ class Pace:
                 total += stage.duration_s or 0.0
                 continue
             left = max(0, stage.requests - self.done[number])
-            each = pace * stage.max_tokens / max(1, stage.concurrency)
-            total += left / stage.rate if stage.rate else left * each
+            if stage.rate:
+                total += left / stage.rate
+                continue
+            if number not in self._seen:
+                left += stage.warmup
+            total += ceil(left / max(1, stage.concurrency)) * self._each(number, stage)
         return total
+
+    def _each(self, number: int, stage: Stage) -> float:
+        """Seconds of one request of a stage."""
+        if number in self._seen:
+            return _mean(self._seen[number].whole)
+        latest = next(reversed(self._seen))
+        seen, like = self._seen[latest], self._workload.stages[latest]
+        if not seen.token:
+            alone = _mean(seen.whole) * stage.max_tokens / like.max_tokens
+        else:
+            alone = self._first(stage) + _mean(seen.token) * stage.max_tokens
+        streams = max(1, stage.concurrency) / max(1, like.concurrency)
+        return float(alone * streams ** self._crowding())
+
+    def _first(self, stage: Stage) -> float:
+        """Its TTFT, by the least-squares line through the lengths seen; flat where there is one."""
+        points = [
+            (_tokens(self._workload.stages[number]), _mean(seen.ttft))
+            for number, seen in self._seen.items()
+            if seen.ttft
+        ]
+        if not points:
+            return 0.0
+        x = sum(n for n, _ in points) / len(points)
+        y = sum(t for _, t in points) / len(points)
+        spread = sum((n - x) ** 2 for n, _ in points)
+        slope = sum((n - x) * (t - y) for n, t in points) / spread if spread else 0.0
+        return max(0.0, y + max(0.0, slope) * (_tokens(stage) - x))
+
+    def _crowding(self) -> float:
+        """How requests lengthen with the streams at once: 0 not at all, 1 in proportion."""
+        latest = next(reversed(self._seen))
+        like = self._workload.stages[latest]
+        for number in list(reversed(self._seen))[1:]:
+            stage = self._workload.stages[number]
+            more = like.concurrency / max(1, stage.concurrency)
+            same = (stage.max_tokens, _tokens(stage)) == (like.max_tokens, _tokens(like))
+            if same and more > 1 and not (stage.rate or like.rate):
+                before = max(1e-6, _mean(self._seen[number].whole))
+                longer = max(1.0, _mean(self._seen[latest].whole) / before)
+                return min(1.0, log(longer) / log(more))
+        return 0.0
+
+
+def _mean(values: deque[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _tokens(stage: Stage) -> float:
+    """About how long its prompts are."""
+    if stage.texts:
+        return sum(map(len, stage.texts)) / len(stage.texts) / _LETTERS
+    return float(stage.prompt_tokens or 0)

@@ -15,6 +15,8 @@ from kvtui.bench.work.workload import Goal, Spec, Stage, Workload, WorkloadError
 
 _BATCH = 32
 """Requests of a batch: three without a miss, or five with one, make a share of 95 % sure."""
+_QUESTION = 48
+"""Tokens of a prompt before a long answer: a chat template and a few words beside it."""
 _MARGIN = 48
 """Tokens left for a chat template and a prefix."""
 
@@ -162,7 +164,7 @@ def kv_evidence(given: dict[str, Any], embedded: bool) -> Workload:
         stages.append(
             Stage(
                 label=f"{output} tokens{name}",
-                prompt_tokens=24,
+                prompt_tokens=_QUESTION,
                 max_tokens=output,
                 requests=repeat,
                 warmup=min(1, warmup) if cache is not False else 0,

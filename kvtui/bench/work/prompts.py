@@ -21,6 +21,11 @@ PROBES = (64, 320)
 """Words of the two prompts that show how many tokens a word takes."""
 
 
+LEAST = 3
+"""Words of a prompt: with fewer, some of a run's prompts would be the same by chance, and what a
+server keeps of the one would answer the other."""
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """How words become tokens at one endpoint: ``tokens = fixed + per_word × words``."""
@@ -42,8 +47,13 @@ class Words:
         return self.source == "tokenizer" and self.per_word == 1.0
 
     def needed(self, tokens: int) -> int:
-        """Words that make ``tokens`` prompt tokens, at least one."""
-        return max(1, round((tokens - self.fixed) / self.per_word))
+        """Words that make ``tokens`` prompt tokens; a few, where the template alone is as long."""
+        return max(LEAST, round((tokens - self.fixed) / self.per_word))
+
+    @property
+    def shortest(self) -> float:
+        """Tokens of the shortest prompt that is made."""
+        return self.fixed + self.per_word * LEAST
 
 
 def synthetic(words: int, key: str, using: Words | None = None) -> str:

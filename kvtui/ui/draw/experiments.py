@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kvtui.language import counted, later, tr
-from kvtui.text import UNKNOWN, milliseconds, one_line, rate
+from kvtui.text import UNKNOWN, clock_time, milliseconds, one_line, rate
 from kvtui.ui.draw.bars import gauge
 from kvtui.ui.experiments.form import Asked, sends
 from kvtui.ui.look.rows import Row, Span, between, clip, crop, left, right, row, width_of, wrap
@@ -122,9 +122,9 @@ def _whole_row(live: LiveState, width: int, state: tuple[str, str]) -> Row:
     assert progress is not None
     stage = progress.stage + (progress.done / progress.wanted if progress.wanted else 0.0)
     done = float(progress.stages) if live.phase == "done" else min(stage, progress.stages)
-    tail = tr("{time} gone", time=_clock(progress.elapsed_s))
+    tail = tr("{time} gone", time=clock_time(progress.elapsed_s))
     if live.running and progress.left_s is not None:
-        tail += tr(", about {time} left", time=_clock(progress.left_s))
+        tail += tr(", about {time} left", time=clock_time(progress.left_s))
     elif live.running:
         tail += tr(", time left —")
     label = row(
@@ -183,13 +183,6 @@ def _now_row(live: LiveState, width: int) -> Row:
             break
         line += [*([Span("   ")] if line else []), *part]
     return tuple(line)
-
-
-def _clock(seconds: float) -> str:
-    whole = round(seconds)
-    hours, rest = divmod(whole, 3600)
-    minutes, secs = divmod(rest, 60)
-    return f"{hours}:{minutes:02}:{secs:02}" if hours else f"{minutes}:{secs:02}"
 
 
 def note_rows(notes: Sequence[str], width: int) -> list[Row]:

@@ -6,10 +6,12 @@ import json
 import shlex
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
 from kvtui.bench.evaluation.results import Results, results_of
@@ -17,7 +19,9 @@ from kvtui.bench.export import PLOTS, SHAPES
 from kvtui.bench.export.commands import commands
 from kvtui.bench.export.forms import ABOUT, SUFFIXES, export_text
 from kvtui.bench.export.page import html
+from kvtui.bench.export.plain import text
 from kvtui.bench.export.plots import plot_of, plots
+from kvtui.bench.export.tables import with_interval
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.records.record import RecordError, read_record
 from kvtui.bench.records.recorder import Recorder, header_of
@@ -66,6 +70,48 @@ def test_every_form_is_described_and_gives_something(tmp_path: Path) -> None:
     found = results(tmp_path, SWEEP)
     for shape in SHAPES:
         assert export_text(found, shape).strip()
+
+
+LOAD = expand(
+    Spec(prompt_tokens=(64, 4096), max_tokens=(32,), concurrency=(1, 4, 128), requests=8), "sweep"
+)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_the_text_fits_its_width_and_loses_no_column(tmp_path: Path, width: int) -> None:
+    found = results(tmp_path, LOAD)
+    lines = text(found, width)
+    assert max(map(len, lines)) <= width
+    told = "\n".join(lines)
+    for name in ("TTFT p50 [95 %]", "TTFT p99", "TPOT p99", "E2E p50", "tok/s all", "req/s"):
+        assert told.count(name) == 1
+    blocks = sum(line.startswith("level ") for line in lines)
+    assert blocks > 1 if width <= 80 else blocks == 1 if width == 200 else blocks
+    assert sum(line.startswith("4096→32 tokens, c=128") for line in lines) == blocks
+    assert lines[1].startswith("48 requests, none failed")
+    assert "failed" not in told[told.index("level ") :]
+
+
+def test_failures_have_a_column_where_there_are_some(tmp_path: Path) -> None:
+    whole = results(tmp_path, SWEEP)
+    row = msgspec.structs.replace(whole.levels[0], failed_subcodes={"server.internal": 2})
+    told = "\n".join(text(replace(whole, levels=[row, whole.levels[1]])))
+    assert "2 server.internal" in told
+
+
+@pytest.mark.parametrize(
+    ("value", "between", "told"),
+    [
+        (57.1, (41.53, 71.0), "57.1 ms [41.5, 71.0]"),
+        (2503.3, (1943.4, 13555.3), "2.50 s [1.94, 13.6]"),
+        (9.2, (7.1, 710.4), "9.20 ms [7.10, 710]"),
+        (9.2, None, "9.20 ms"),
+    ],
+)
+def test_an_interval_has_its_figures_unit(
+    value: float, between: tuple[float, float] | None, told: str
+) -> None:
+    assert with_interval(value, between) == told
 
 
 def test_a_plot_is_a_picture_that_stands_alone(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_a_prompt_of_such_words_has_the_length_that_was_asked_for() -> None:
     assert found is not None
     words = Words(1.0, 1.0, True, "tokenizer", *found)
     assert words.exact
-    for wanted in (2, 17, 300):
+    for wanted in (4, 17, 300):
         for key in ("a", "b"):
             text = synthetic(words.needed(wanted), key, words)
             assert tokenizer.of(text.split()) == wanted
@@ -84,6 +84,15 @@ def test_counts_in_each_servers_form(answer: Any, count: int | None) -> None:
     assert counted(answer) == count
 
 
+def test_the_shortest_prompts_differ_too() -> None:
+    """A template longer than the prompt asked for leaves no room, and one word is soon the same."""
+    words = Words(30.0, 1.0, True, "tokenizer", tuple(WORDS), tuple(WORDS[:24]))
+    texts = {synthetic(words.needed(24), f"run {n}", words) for n in range(200)}
+    assert len(texts) == 200
+    assert {len(text.split()) for text in texts} == {3}
+    assert words.shortest == 33
+
+
 def workload(*labels: str, requests: int = 6) -> Workload:
     stages = [
         Stage(label=f"64 prompt tokens, {label}", prompt_tokens=64, series="p", requests=requests)
@@ -105,6 +114,11 @@ def test_what_is_said_of_the_lengths() -> None:
     assert "two probe requests" in finding.message
     (finding,) = prompt_lengths(asked, right, Words())
     assert finding.code == "approximate_prompts"
+    short = Words(62.0, 1.0, True, "tokenizer")  # the template and three words make 65
+    (finding,) = prompt_lengths(asked, [Sample(stage=0, index=0, prompt_tokens=65)], short)
+    assert finding.holds is False
+    assert "longer than asked for, by up to 1" in finding.message
+    assert "make 65" in finding.message
     own = msgspec.structs.replace(asked.stages[0], texts=("Hi",))
     assert prompt_lengths(Workload(preset="x", stages=(own,)), right, exact) == []
 

@@ -1,0 +1,120 @@
+"""A benchmark's results as plain text that fits a terminal of any width."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from kvtui.bench.evaluation.results import Results
+from kvtui.bench.export.tables import RARE, table
+from kvtui.text import clock_time, many, one_line
+
+WIDTH = 80
+"""Where no terminal tells another."""
+_MARKS = {True: "yes", False: "no", None: "·"}
+_RARE_NOTE = "~ too few requests for that percentile: it is near the largest value."
+_PROSE = 100
+"""Cells of a line of sentences, at most."""
+_LABEL = 34
+"""Cells of a level's name, at most, where columns are many."""
+_TOGETHER = (("n", "failed", "prompt"), ("tok/s steady", "tok/s all", "req/s"))
+"""Columns that stand in one block, beside those that begin with the same word."""
+
+
+def text(results: Results, width: int = WIDTH) -> list[str]:
+    """What was run, a table with a row a level, and the findings under it.
+
+    Args:
+        results: What the record amounts to.
+        width: Cells of a line. A table that is wider goes on below, its levels named again.
+    """
+    lines = _head(results, width)
+    if results.levels:
+        lines += ["", *_blocks(table(results.levels), width)]
+    if any("~" in line for line in lines):
+        lines += textwrap.wrap(_RARE_NOTE, max(40, width), subsequent_indent="  ")
+    if results.findings:
+        lines.append("")
+    for finding in results.findings:
+        lines += textwrap.wrap(
+            one_line(finding.message, 600),
+            min(_PROSE, max(40, width)),
+            initial_indent=f"{_MARKS[finding.holds]:>3}  ",
+            subsequent_indent=" " * 5,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return lines
+
+
+def _head(results: Results, width: int) -> list[str]:
+    """Which preset, where, how many requests and what came of them."""
+    record = results.record
+    endpoint = record.header.get("endpoint") or {}
+    where = endpoint.get("base_url") or "the embedded engine"
+    model = endpoint.get("model") or ""
+    about = f"{record.workload.preset}: {model} at {where}"
+    if len(record.workload.targets) > 1:
+        names = " and ".join(target.name for target in record.workload.targets)
+        about = f"{record.workload.preset}: {names}"
+    measured = [s for s in record.samples if not s.warmup and not s.stopped]
+    failed = sum(s.failed for s in measured)
+    stretches: Counter[int] = Counter()
+    for sample in record.samples:
+        stretches[sample.stage] = max(stretches[sample.stage], round(sample.end_s))
+    parts = [many(len(measured), "request"), f"{failed or 'none'} failed"]
+    if not record.finished:
+        parts.append("not finished")
+    if stretches:
+        parts.append(f"{clock_time(stretches.total())} of measuring")
+    return [one_line(about, max(40, width)), ", ".join(parts)]
+
+
+def _blocks(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
+    """The table, its columns in as many blocks as the width asks for."""
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    labels, *figures = columns
+    figures = [column for column in figures if column[0] not in RARE or set(column[1:]) != {"0"}]
+    wide = [max(map(len, column)) for column in figures]
+    label = max(map(len, labels))
+    if label + sum(w + 2 for w in wide) > width:
+        label = min(label, _LABEL)
+    labels = [cell if len(cell) <= label else cell[: label - 1] + "…" for cell in labels]
+    for number, block in enumerate(_parted(figures, wide, width - label)):
+        if number:
+            yield ""
+        for line, name in enumerate(labels):
+            cells = [figures[at][line].rjust(wide[at]) for at in block]
+            yield "  ".join([name.ljust(label), *cells]).rstrip()
+
+
+def _parted(
+    figures: Sequence[Sequence[str]], wide: Sequence[int], room: int
+) -> Iterator[list[int]]:
+    """Columns block by block; those that belong together are not parted where they fit."""
+    block: list[int] = []
+    used = 0
+    at = 0
+    while at < len(figures):
+        group = [at]
+        while group[-1] + 1 < len(figures) and _belong(figures[at][0], figures[group[-1] + 1][0]):
+            group.append(group[-1] + 1)
+        need = sum(wide[one] + 2 for one in group)
+        if block and used + need > room:
+            yield block
+            block, used = [], 0
+        for one in group:
+            if block and used + wide[one] + 2 > room:
+                yield block
+                block, used = [], 0
+            block.append(one)
+            used += wide[one] + 2
+        at = group[-1] + 1
+    if block:
+        yield block
+
+
+def _belong(first: str, second: str) -> bool:
+    known = next((names for names in _TOGETHER if first in names), ())
+    return second in known or (not known and first.split()[0] == second.split()[0])
