@@ -30,13 +30,13 @@ from kvtui.stream.models import (
     parse_models,
     wrong_path,
 )
+from kvtui.stream.patience import LIST_S, Patience
 from kvtui.stream.proxy import Proxy
 from kvtui.stream.quirks import Quirks, recognise, refused
 from kvtui.stream.request import Request
 from kvtui.stream.sending import Flight, current_flight
 from kvtui.text import count, did_you_mean, milliseconds, one_line, rate
 
-_LIST_S = 15.0
 _SHOWN_MODELS = 5
 _NOT_FOR_CHAT = ("embed", "whisper", "tts", "dall-e", "rerank", "moderation", "image", "audio")
 _NO_LIST = ExceptionFact("ValueError", "it answered with something that is no model list")
@@ -115,10 +115,11 @@ class Api:
         """``GET /models``, whatever comes of it."""
         assert self._clients is not None
         begun = perf_counter()
-        limit = min(self._case.timeouts.connect + self._case.timeouts.headers, _LIST_S)
-        token = current_flight.set(Flight(self._proxy))
+        await self._clients.transport.prepare(base_url)
+        patience = Patience(self._proxy, self._case.timeouts)
+        token = current_flight.set(patience.flight)
         try:
-            async with asyncio.timeout(limit):
+            async with patience.limit:
                 response = await self._clients.of(self._endpoint, base_url).get(
                     "/models",
                     cast_to=httpx2.Response,
@@ -128,13 +129,12 @@ class Api:
         except APIStatusError as error:
             return self._answer(base_url, begun, error.response, error)
         except TimeoutError:
-            chain = (ExceptionFact("ReadTimeout", f"no model list within {limit:.0f} s"),)
             evidence = self._evidence(
                 base_url,
-                phase="headers",
-                exceptions=chain,
-                waiting_for="headers",
-                waited_s=perf_counter() - begun,
+                phase=patience.phase,
+                exceptions=(patience.fact(),),
+                waiting_for=patience.waiting_for,
+                waited_s=patience.waited_s,
             )
             return Answer(evidence, _ms(begun))
         except (OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
@@ -226,7 +226,7 @@ class Api:
         assert self._clients is not None
         token = current_flight.set(Flight(self._proxy))
         try:
-            async with asyncio.timeout(_LIST_S):
+            async with asyncio.timeout(LIST_S):
                 response = await self._clients.of(self._endpoint, self._base_url).post(
                     "/chat/completions",
                     cast_to=httpx2.Response,

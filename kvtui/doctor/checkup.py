@@ -16,7 +16,7 @@ from kvtui.doctor import network
 from kvtui.doctor.case import Case
 from kvtui.doctor.failed import evidence_of, failed_step
 from kvtui.doctor.steps import Step, not_reached
-from kvtui.failure.evidence import Phase
+from kvtui.failure.evidence import Phase, WaitingFor
 from kvtui.failure.urlform import url_problem
 from kvtui.language import tr
 from kvtui.stream.gather import Redactor, cannot_be_sent, key_facts
@@ -181,7 +181,7 @@ class Checkup:
         try:
             version = await network.handshake(target, context, self._limit)
         except (OSError, UnicodeError) as error:
-            return self._failed("tls", begun, error, phase="connect")
+            return self._failed("tls", begun, error, phase="connect", waiting_for="tls")
         return Step("tls", "ok", tr("{version}, certificate trusted", version=version), _ms(begun))
 
     # --- failures ---------------------------------------------------------------------------------
@@ -193,6 +193,7 @@ class Checkup:
         error: BaseException | None,
         *,
         phase: Phase,
+        waiting_for: WaitingFor = "connect",
         detail: str = "",
         notes: tuple[str, ...] = (),
     ) -> Step:
@@ -205,7 +206,7 @@ class Checkup:
             self._proxy,
             phase=phase,
             exceptions=self._redactor.chain(error),
-            waiting_for="connect" if late else None,
+            waiting_for=waiting_for if late or waiting_for == "tls" else None,
             waited_s=seconds if late else None,
         )
         return failed_step(name, evidence, seconds * 1000, detail, notes=notes)

@@ -52,6 +52,11 @@ class Case:
         return evidence.waiting_for is not None and evidence.waited_s is not None
 
     @property
+    def tunnelled(self) -> bool:
+        """TLS was awaited: the connection stood, and a proxy had let the request through."""
+        return self.evidence.waiting_for == "tls"
+
+    @property
     def before_headers(self) -> bool:
         """No status line had come when the request ended."""
         return self.evidence.status is None

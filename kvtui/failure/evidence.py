@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 Phase: TypeAlias = Literal["settings", "connect", "send", "headers", "stream", "done"]
-WaitingFor: TypeAlias = Literal["connect", "headers", "first_token", "data", "end"]
+WaitingFor: TypeAlias = Literal["connect", "tls", "headers", "first_token", "data", "end"]
 
 
 @dataclass(frozen=True, slots=True)

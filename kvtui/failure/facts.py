@@ -244,6 +244,7 @@ def _others(names: Iterable[str]) -> str | None:
 def _waiting(case: Case) -> str | None:
     names = {
         "connect": "the connection",
+        "tls": "the TLS handshake",
         "headers": "response headers",
         "first_token": "the first token",
         "data": "the next data event",

@@ -90,7 +90,9 @@ def proxy(case: Case) -> str | None:
         return None
     if case.kind == "proxy_auth":
         return "network.proxy_auth"
-    if case.kind == "proxy" or (case.evidence.proxy and case.kind in _UNCONNECTED):
+    if case.kind == "proxy":
+        return "network.proxy_unreachable"
+    if case.evidence.proxy and case.kind in _UNCONNECTED and not case.tunnelled:
         return "network.proxy_unreachable"
     return None
 
@@ -100,10 +102,13 @@ def no_answer(case: Case) -> str | None:
     evidence = case.evidence
     if not case.before_headers or not case.broke or case.kind == "no_api":
         return None
-    if case.kind in (None, "read_timeout") and evidence.waiting_for == "connect":
-        return "network.proxy_unreachable" if evidence.proxy else "network.connect_timeout"
+    if case.kind in (None, "read_timeout") and evidence.waiting_for in ("connect", "tls"):
+        before_proxy = evidence.proxy and not case.tunnelled
+        return "network.proxy_unreachable" if before_proxy else "network.connect_timeout"
     if case.timed_out:
         return "network.read_timeout"
+    if case.tunnelled and case.kind == "refused":
+        return "network.server_disconnected"
     if case.kind in _BEFORE_HEADERS:
         return _BEFORE_HEADERS[case.kind]
     connected = evidence.phase in ("send", "headers", "stream", "done")

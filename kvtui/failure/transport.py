@@ -78,6 +78,11 @@ _KINDS: tuple[tuple[Kind, str, str], ...] = (
         r"|certificate has expired|certificate unknown|unknown ca",
     ),
     (
+        "connect_timeout",  # asyncio's own limit: nothing was said of the protocol
+        r"",
+        r"handshake is taking longer",
+    ),
+    (
         "tls_protocol",
         r"SSLError|ClientConnectorSSLError|SSLZeroReturnError|SSLEOFError|ClientSSLError",
         r"wrong[_ ]version[_ ]number|record layer failure|unknown[_ ]protocol|\[ssl[:\]]"
@@ -127,7 +132,7 @@ _KINDS: tuple[tuple[Kind, str, str], ...] = (
         r"ConnectionRefusedError",
         r"connection refused|actively refused|connect call failed|all connection attempts failed"
         r"|errno 111\b|errno 61\b|10061|network is unreachable|no route to host|host is down"
-        r"|errno 113\b|errno 101\b|cannot connect to host|permission denied.*connect",
+        r"|errno 113\b|errno 101\b|permission denied.*connect",
     ),
     (
         "reset",
@@ -136,7 +141,11 @@ _KINDS: tuple[tuple[Kind, str, str], ...] = (
         r"connection reset|reset by peer|errno 104\b|errno 54\b|10054|broken pipe"
         r"|forcibly closed|connection aborted",
     ),
-    ("refused", r"ConnectError|ClientConnectorError|ClientConnectionError", r""),
+    (
+        "refused",  # what wraps a cause that is none of the above
+        r"ConnectError|ClientConnectorError|ClientConnectionError",
+        r"cannot connect to host",
+    ),
     ("disconnected", r"RemoteProtocolError|BadStatusLine|LocalProtocolError|BadHttpMessage", r""),
     (
         "undecodable",

@@ -119,16 +119,18 @@ def evidence_of(
 
 
 def _timeout_fact(watch: Watchdog) -> ExceptionFact:
-    if watch.capped and watch.waiting_for != "connect":
+    connecting = watch.waiting_for in ("connect", "tls")
+    if watch.capped and not connecting:
         return ExceptionFact("ReadTimeout", f"stopped after --timeout {watch.waited_s or 0:.3g} s")
     what = {
         "connect": "no connection",
+        "tls": "no TLS handshake",
         "headers": "no response headers",
         "first_token": "no first token",
         "data": "no further data event",
         "end": "no end of the stream",
     }[watch.waiting_for]
-    kind = "ConnectTimeout" if watch.waiting_for == "connect" else "ReadTimeout"
+    kind = "ConnectTimeout" if connecting else "ReadTimeout"
     return ExceptionFact(kind, f"{what} within {watch.waited_s or 0:.1f} s")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 
 import httpx2
@@ -148,6 +149,7 @@ class Exchange:
 
     async def _attempt(self) -> BodyStream | None:
         """One HTTP request and its whole answer; what went wrong is in its state."""
+        assert self._watch is not None
         endpoint = self._request.endpoint
         if cannot_be_sent(endpoint, self.base_url, self._request.extra_headers):
             return None
@@ -164,6 +166,7 @@ class Exchange:
             self._state.error = httpx2.InvalidURL(str(error))
             return None
         flight = Flight(self._proxy, self._connecting, self._connected, self._sent)
+        flight.shaking_hands = partial(self._watch.name, "tls")
         flight.failing = self._failing
         token = current_flight.set(flight)
         try:
@@ -196,6 +199,7 @@ class Exchange:
         client = self._clients.of(self._request.endpoint, self.base_url)
         create = client.chat.completions.with_streaming_response.create
         await self._clients.turns.take()
+        await self._clients.transport.prepare(self.base_url)
         self._connecting(perf_counter())
         manager = create(**parameters_of(self._request, self.quirks))
         # The response is closed through the body: the manager would drop the connection.

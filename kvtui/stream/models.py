@@ -78,14 +78,16 @@ def wrong_path(status: int | None, content_type: str, body: str) -> bool:
     return html or _NAMES_A_MODEL.search(head) is None
 
 
-async def list_models(clients: Clients, endpoint: Endpoint, base_url: str) -> ModelList:
-    """Ask the server which models it serves.
+async def list_models(
+    clients: Clients, endpoint: Endpoint, base_url: str, flight: Flight | None = None
+) -> ModelList:
+    """Ask the server which models it serves; ``flight`` hears how far the request has come.
 
     Raises:
         openai.OpenAIError, httpx2.HTTPError: It did not answer, or with an error.
         NoModelListError: It answered with something else.
     """
-    token = current_flight.set(Flight(proxy_for(base_url)))
+    token = current_flight.set(flight or Flight(proxy_for(base_url)))
     try:
         response = await clients.of(endpoint, base_url).get(
             "/models", cast_to=httpx2.Response, options={"headers": request_headers(endpoint, {})}

@@ -14,6 +14,7 @@ import httpx2
 from aiohttp import payload
 from aiohttp.abc import AbstractStreamWriter
 
+from kvtui.failure.evidence import WaitingFor
 from kvtui.stream.proxy import Proxy
 
 
@@ -38,7 +39,20 @@ class Flight:
         self.sent = sent
         self.failing: Callable[[int, httpx2.Headers], None] = _ignore
         """Called with status and headers of an error, before its body is read."""
+        self.shaking_hands: Callable[[], None] = _ignore
+        """Called when the TCP connection stands (or a proxy's tunnel) and TLS begins."""
+        self.awaiting: WaitingFor = "connect"
+        """What its connection waits for: itself, TLS, or (once it stands) the headers."""
         self.t_start = 0.0
+        self.plain_hops = 0
+        """Connections below the one that speaks TLS to the host; none speaks it where negative."""
+
+    def lower_layer_stands(self) -> None:
+        """A connection asks for its protocol, which it does as soon as its TCP stands."""
+        if self.plain_hops == 0 and self.awaiting == "connect":
+            self.awaiting = "tls"
+            self.shaking_hands()
+        self.plain_hops -= 1
 
 
 current_flight: ContextVar[Flight | None] = ContextVar("current_flight", default=None)
@@ -92,15 +106,18 @@ def connections_told() -> aiohttp.TraceConfig:
 async def _create_start(_: Any, context: SimpleNamespace, __: Any) -> None:
     flight: Flight = context.trace_request_ctx
     flight.t_start = perf_counter()
+    flight.awaiting = "connect"
     flight.connecting(flight.t_start)
 
 
 async def _create_end(_: Any, context: SimpleNamespace, __: Any) -> None:
     flight: Flight = context.trace_request_ctx
     now = perf_counter()
+    flight.awaiting = "headers"
     flight.connected(now, now - flight.t_start, False)
 
 
 async def _reused(_: Any, context: SimpleNamespace, __: Any) -> None:
     flight: Flight = context.trace_request_ctx
+    flight.awaiting = "headers"
     flight.connected(perf_counter(), 0.0, True)

@@ -229,7 +229,9 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
         """Send one request; the response's body is a ``BodyStream`` in ``extensions["body"]``."""
         flight = current_flight.get() or Flight()
         arguments: dict[str, Any] = proxy_arguments(flight.proxy)
-        if request.url.scheme == "https":
+        secure = request.url.scheme == "https"
+        flight.plain_hops = (1 if flight.proxy else 0) if secure else -1
+        if secure:
             arguments["ssl"] = await self._ssl_context()
         body = await request.aread()
         if body:
@@ -271,6 +273,11 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
             extensions={"body": stream, "reason_phrase": (response.reason or "").encode()},
         )
 
+    async def prepare(self, url: str) -> None:
+        """Load what a request to ``url`` needs of this machine, which is no time of the host's."""
+        if url.lower().startswith("https:"):
+            await self._ssl_context()
+
     async def aclose(self) -> None:
         """Close every connection."""
         await self._session.close()
@@ -282,6 +289,12 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
         return self._ssl
 
 
+def _handler(loop: asyncio.AbstractEventLoop) -> _Handler:
+    if (flight := current_flight.get()) is not None:
+        flight.lower_layer_stands()
+    return _Handler(loop)
+
+
 def _connector() -> aiohttp.TCPConnector:
     """No limit on connections, and protocols that note their reads.
 
@@ -291,7 +304,7 @@ def _connector() -> aiohttp.TCPConnector:
     connector = aiohttp.TCPConnector(limit=0, ttl_dns_cache=60)
     if hasattr(connector, "_factory"):
         loop = asyncio.get_running_loop()
-        factory: Any = partial(_Handler, loop=loop)
+        factory: Any = partial(_handler, loop)
         connector._factory = factory
     return connector
 

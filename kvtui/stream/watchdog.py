@@ -40,6 +40,10 @@ class Watchdog:
                 self._timer.cancel()
             self._timer = self._loop.call_at(self._deadline, self._check)
 
+    def name(self, waiting_for: WaitingFor) -> None:
+        """What is awaited goes by another name from now on, within the same limit."""
+        self.waiting_for = waiting_for
+
     def rearm(self, seconds: float) -> None:
         """What was awaited came: as long again for the next of its kind."""
         self._armed = self._loop.time()

@@ -12,7 +12,7 @@ from openai import APIStatusError, OpenAIError
 
 from kvtui.bench.requests.prepared import Prepared
 from kvtui.config import Endpoint
-from kvtui.failure import Evidence, ExceptionFact, classify
+from kvtui.failure import Evidence, classify
 from kvtui.failure.evidence import Phase
 from kvtui.stream.body import UnsendableError, unsendable_header
 from kvtui.stream.client import Clients
@@ -25,11 +25,10 @@ from kvtui.stream.models import (
     list_models,
     wrong_path,
 )
+from kvtui.stream.patience import LIST_S, Patience
 from kvtui.stream.proxy import Proxy, ProxySettingError, proxy_for
 from kvtui.stream.quirks import Quirks, recognise
 from kvtui.stream.request import Timeouts
-
-_LIST_S = 15.0
 
 
 async def discover(
@@ -79,7 +78,7 @@ async def open_connections(clients: Clients, endpoint: Endpoint, count: int) -> 
 
     async def one() -> bool:
         try:
-            async with asyncio.timeout(_LIST_S):
+            async with asyncio.timeout(LIST_S):
                 await list_models(clients, endpoint, base_url)
         except APIStatusError:
             return True  # an answer is an answer: the connection is there
@@ -103,21 +102,23 @@ async def _list(
     clients: Clients, endpoint: Endpoint, base_url: str, timeouts: Timeouts
 ) -> ModelList:
     redactor = Redactor(endpoint, {}, ())
-    limit = min(timeouts.connect + timeouts.headers, _LIST_S)
     proxy: Proxy | None = None
+    patience: Patience | None = None
     if cannot_be_sent(endpoint, base_url, {}):
         raise _NotListedError(_evidence(endpoint, redactor, base_url, None, None, "settings"))
     try:
         proxy = proxy_for(base_url)
-        async with asyncio.timeout(limit):
-            return await list_models(clients, endpoint, base_url)
+        await clients.transport.prepare(base_url)
+        patience = Patience(proxy, timeouts)
+        async with patience.limit:
+            return await list_models(clients, endpoint, base_url, patience.flight)
     except APIStatusError as error:
         text = error.response.text
         evidence = _evidence(endpoint, redactor, base_url, proxy, error, "stream")
         kind = evidence.headers.get("content-type", "")
         raise _NotListedError(evidence, wrong_path(error.status_code, kind, text)) from error
     except TimeoutError as error:
-        evidence = _evidence(endpoint, redactor, base_url, proxy, error, "headers", limit)
+        evidence = _evidence(endpoint, redactor, base_url, proxy, error, "headers", waited=patience)
         raise _NotListedError(evidence) from error
     except ProxySettingError as error:
         raise _NotListedError(
@@ -144,15 +145,15 @@ def _evidence(
     proxy: Proxy | None,
     error: BaseException | None,
     phase: Phase,
-    waited: float | None = None,
+    waited: Patience | None = None,
 ) -> Evidence:
     page = isinstance(error, NoModelListError)
     response = error.response if isinstance(error, APIStatusError | NoModelListError) else None
     chain = () if page else redactor.chain(error)  # the answer itself says more
     if waited is not None:
-        chain = (ExceptionFact("ReadTimeout", f"no model list within {waited:.0f} s"), *chain)
+        chain = (waited.fact(), *chain)
     return Evidence(
-        phase=phase,
+        phase=waited.phase if waited is not None else phase,
         method="GET",
         url=redactor.text(f"{base_url}/models"),
         host=_host(base_url),
@@ -164,8 +165,8 @@ def _evidence(
         body=redactor.body(response.text) if response is not None else None,
         exceptions=chain,
         streamed=not page,
-        waiting_for="headers" if waited is not None else None,
-        waited_s=waited,
+        waiting_for=waited.waiting_for if waited is not None else None,
+        waited_s=waited.waited_s if waited is not None else None,
         base_url=redactor.text(endpoint.base_url),
     )
 

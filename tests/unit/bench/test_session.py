@@ -87,7 +87,7 @@ def test_a_connection_that_is_never_ready(session: Session, serve: Serve) -> Non
     asked = Request(endpoint, "m", "Hi", timeouts=Timeouts(connect=0.3))
     figures = session.start(asked).result(20)
     assert outcome(figures) == "network.connect_timeout"
-    assert figures.evidence.waiting_for == "connect"
+    assert figures.evidence.waiting_for == "tls"
     assert figures.connect_ms is None
 
 
