@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from kvtui.stream import shapes
+from kvtui.stream.choices import Choices
 from kvtui.stream.events import (
     Delta,
     DeltaKind,
@@ -85,6 +86,7 @@ class Decoder:
         self._repeats: dict[str, Repeats] = {"content": Repeats(), "reasoning": Repeats()}
         self._settled = False  # no think tag and no repeating text to look for in the content
         self._surrogate: dict[str, str] = {}
+        self.choices = Choices()
 
     @property
     def has_token(self) -> bool:
@@ -111,7 +113,7 @@ class Decoder:
         thought = delta.reasoning_content or delta.reasoning
         if (
             bool(text) == bool(thought)  # both, or neither
-            or choice.index != 0
+            or choice.index != self.choices.shown
             or choice.finish_reason
             or choice.token_ids
             or choice.logprobs
@@ -125,6 +127,7 @@ class Decoder:
             or (chunk.model != self.model and chunk.model)
         ):
             return self.whole(payload, t, out)
+        self.choices.chosen = True
         if text:
             self.text_chunks += 1
             if self._settled:
@@ -206,23 +209,45 @@ class Decoder:
     def _choices(self, choices: list[Any], t: float, out: list[Event]) -> int:
         """Append the deltas of all choices; returns how many there were."""
         first = len(out)
-        for place, choice in enumerate(choices):
-            if not isinstance(choice, dict):
-                continue
-            index = shapes.count(choice.get("index"))
-            index = place if index is None else index
-            body = choice.get("delta")
-            if not isinstance(body, dict) or not body:
-                body = self._message(choice)
-            self._one(choice, body, index, t, first, out)
+        tables = [choice for choice in choices if isinstance(choice, dict)]
+        bodies = list(map(self._body, tables))
+        keys = self.choices.keys(tables)
+        if self.choices.speak(
+            [key for key, body in zip(keys, bodies, strict=True) if shapes.speaks(body)]
+        ):
+            self._begin_again(t, out)
+        for key, choice, body in zip(keys, tables, bodies, strict=True):
+            number = self.choices.number(key)
+            self._one(choice, body, number, t, first, out)
             reason = choice.get("finish_reason")
             if isinstance(reason, dict):
                 reason = reason.get("type")
-            ours = index == 0 or self.finish_reason is None
-            if ours and isinstance(reason, str) and (reason or self.finish_reason is None):
+            ours = number == 0 and (reason or self.finish_reason is None)
+            if ours and isinstance(reason, str):
                 self.finish_reason = reason
                 out.append(Finish(t, reason))
         return sum(isinstance(event, Delta) for event in out[first:])
+
+    def _begin_again(self, t: float, out: list[Event]) -> None:
+        """Another answer is shown from now on: what was shown goes."""
+        kinds: tuple[tuple[DeltaKind, int], ...] = (
+            ("content", self.content_chars),
+            ("reasoning", self.reasoning_chars),
+        )
+        out += [Replaced(t, kind, "", joined=True) for kind, characters in kinds if characters]
+        self.content_chars = self.reasoning_chars = self.tool_calls = 0
+        self.refusal = ""
+        self.finish_reason = None
+        self._tail.clear()
+        self._think = ThinkTags()
+        self._repeats = {"content": Repeats(), "reasoning": Repeats()}
+        self._settled = False
+        self._surrogate.clear()
+
+    def _body(self, choice: dict[str, Any]) -> dict[str, Any]:
+        """The delta of a choice, or what stands in its place."""
+        body = choice.get("delta")
+        return body if isinstance(body, dict) and body else self._message(choice)
 
     def _message(self, choice: dict[str, Any]) -> dict[str, Any]:
         """The message or text of a choice without a delta, unless it repeats what was streamed."""

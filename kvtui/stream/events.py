@@ -61,7 +61,7 @@ class Delta(msgspec.Struct, frozen=True, gc=False):
     text: str
     tokens: int | None = None
     choice: int = 0
-    """Which of several answers (``n`` > 1) it belongs to; only the first one's text is shown."""
+    """Which of several answers (``n`` > 1) it belongs to: 0 is the one whose text is shown."""
     joined: bool = False
     """It came in the same data event as the delta before it, so it is no chunk of its own."""
 

@@ -92,6 +92,8 @@ class Exchange:
             stopped=self._stopped,
             context_length=self.quirks.contexts.get(self._request.model),
         )
+        if (odd := self._state.reader.decoder.choices.note()) is not None:
+            self.notes.append(self._redactor.text(odd))
         ended = Ended(
             perf_counter(),
             evidence,

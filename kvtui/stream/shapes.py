@@ -68,6 +68,16 @@ def reasoning_text(delta: Mapping[str, Any]) -> str:
     return flat_text(delta.get("reasoning_details"))
 
 
+def speaks(delta: Mapping[str, Any]) -> bool:
+    """Whether a delta or message has anything of an answer in it."""
+    return bool(
+        any(content_parts(delta.get("content")))
+        or reasoning_text(delta)
+        or delta.get("refusal")
+        or tool_call_texts(delta)
+    )
+
+
 def tool_call_texts(delta: Mapping[str, Any]) -> tuple[int, str] | None:
     """(calls that begin here, name and argument text), or None where there is no tool call."""
     calls = delta.get("tool_calls")
