@@ -7,15 +7,20 @@ translated.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import re
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 ENGLISH = "en"
 
 _texts: dict[str, str] = {}
+_english: ContextVar[bool] = ContextVar("english", default=False)
 
 
 class LanguageError(ValueError):
@@ -29,7 +34,7 @@ def tr(text: str, /, **values: object) -> str:
         text: English, as it stands in the code.
         values: What the placeholders name; without any, braces are taken as they are.
     """
-    said = _texts.get(text, text) if _texts else text
+    said = _texts.get(text, text) if _texts and not _english.get() else text
     return said.format(**values) if values else said
 
 
@@ -41,6 +46,48 @@ def counted(number: int, one: str, more: str) -> str:
 def later(text: str) -> str:
     """Marks a text of a table, which ``tr`` translates where it is shown."""
     return text
+
+
+def retold(text: str, templates: tuple[str, ...]) -> str:
+    """An English text of a record in the language in use; as it is where no template made it.
+
+    Args:
+        text: As it was recorded.
+        templates: What may have made it, marked with ``later``, their placeholders plain; the
+            first that fits is taken.
+    """
+    for template in templates if translated() else ():
+        if match := _pattern(template).fullmatch(text):
+            return tr(template, **match.groupdict())
+    return text
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    import re
+
+    seen: set[str] = set()
+    made = ""
+    for part in re.split(r"(\{\w+\})", template):
+        name = part[1:-1] if part[:1] == "{" else ""
+        made += (f"(?P={name})" if name in seen else f"(?P<{name}>.+)") if name else re.escape(part)
+        seen.add(name)
+    return re.compile(made)
+
+
+def translated() -> bool:
+    """Whether texts made now are in another language than English."""
+    return bool(_texts) and not _english.get()
+
+
+@contextmanager
+def in_english() -> Iterator[None]:
+    """Texts made within are English, in this thread: what machines and records are given."""
+    token = _english.set(True)
+    try:
+        yield
+    finally:
+        _english.reset(token)
 
 
 def use(code: str) -> None:

@@ -1,5 +1,6 @@
 """Why a request failed: evidence in, one class and subcode with advice out. Pure, no network."""
 
+from kvtui.failure.advice import advice_shown
 from kvtui.failure.classify import classify, hints_for
 from kvtui.failure.evidence import Evidence, ExceptionFact, KeyFacts
 from kvtui.failure.verdict import OUTCOMES, FailureClass, Hint, Verdict
@@ -12,6 +13,7 @@ __all__ = [
     "Hint",
     "KeyFacts",
     "Verdict",
+    "advice_shown",
     "classify",
     "hints_for",
 ]

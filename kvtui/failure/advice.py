@@ -14,7 +14,7 @@ from kvtui.failure.case import Case
 from kvtui.failure.facts import ALWAYS, FACTS
 from kvtui.failure.predicates import parse_condition
 from kvtui.failure.taxonomy import NAMES
-from kvtui.language import tr
+from kvtui.language import retold, tr
 
 _RETRY = ("yes", "no", "depends")
 _MOST_FIXES = 5
@@ -78,6 +78,14 @@ def advice_table() -> Mapping[str, Advice]:
     """
     path = Path(__file__).with_name("advice.toml")
     return parse_advice(tomllib.loads(path.read_text(encoding="utf-8")))
+
+
+def advice_shown(name: str, text: str) -> str:
+    """A recorded sentence or fix of ``class.subcode``, which is English, in the language in use."""
+    advice = advice_table().get(name)
+    if advice is None:
+        return text
+    return retold(text, tuple(each.template for each in (*advice.say, *advice.fix)))
 
 
 def parse_advice(data: Mapping[str, Any]) -> Mapping[str, Advice]:

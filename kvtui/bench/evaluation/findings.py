@@ -16,13 +16,18 @@ from kvtui.bench.figures.sample import Sample
 from kvtui.bench.figures.summary import template_of
 from kvtui.bench.requests.targets import Target
 from kvtui.bench.running import search
+from kvtui.bench.work.labels import label_shown
 from kvtui.bench.work.prompts import Words
 from kvtui.bench.work.room import Room, tokens_of
 from kvtui.bench.work.workload import Workload
+from kvtui.failure import advice_shown
+from kvtui.language import counted, later, retold, tr
 from kvtui.text import milliseconds
 
 KNEE_GAIN = 0.1
 """Beyond the knee, doubling the streams raises throughput by less than this part."""
+ENDINGS = (later("every request failed: {outcome}"), later("certain enough"))
+"""What ends a level before its requests are through, as the runner records it."""
 _KEPT = 0.95
 """Part of the requests that must keep the limits for a level to be good."""
 
@@ -91,23 +96,32 @@ def _load(workload: Workload, levels: Sequence[Level]) -> list[Finding]:
 
 def _room(room: Room, rows: Sequence[Level], knee: Finding | None) -> Finding:
     """How many sequences fit, against where throughput stopped to grow."""
-    rules = "the bare formula" if room.engine == "logical" else f"{room.engine}'s rules"
-    text = (
-        f"{room.sequences:,} sequences of {room.tokens:,} tokens fit on {room.card} with"
-        f" {room.model} (KV {room.kv_dtype}, {rules})"
+    logical = room.engine == "logical"
+    fit = tr(
+        "{n:,} sequences of {tokens:,} tokens fit on {card} with {model} (KV {dtype}, {rules})",
+        n=room.sequences,
+        tokens=room.tokens,
+        card=room.card,
+        model=room.model,
+        dtype=room.kv_dtype,
+        rules=tr("the bare formula") if logical else tr("{engine}'s rules", engine=room.engine),
     )
     at = knee.figures.get("concurrency") if knee is not None else None
     figures = {**msgspec.to_builtins(room), "knee": at}
     most = max(row.concurrency for row in rows)
     if at is None:
         if most > room.sequences:
-            text += f"; at {most} streams some wait for memory."
+            text = tr("{fit}; at {n} streams some wait for memory.", fit=fit, n=most)
         else:
-            text += f"; the {most} streams of this run never came near."
+            text = tr("{fit}; the {n} streams of this run never came near.", fit=fit, n=most)
     elif at >= room.sequences:
-        text += f"; the knee at {at} streams lies where memory ends."
+        text = tr("{fit}; the knee at {n} streams lies where memory ends.", fit=fit, n=at)
     else:
-        text += f"; the knee at {at} streams comes before: it is not memory that ends the growth."
+        text = tr(
+            "{fit}; the knee at {n} streams comes before: it is not memory that ends the growth.",
+            fit=fit,
+            n=at,
+        )
     return Finding("room", text, None, figures)
 
 
@@ -117,7 +131,7 @@ def _knee(rows: Sequence[Level]) -> Finding:
 
     points = [(r, r.steady_output_tps or r.output_tps) for r in rows]
     known = [(r, tps) for r, tps in points if tps]
-    what = f"{known[0][0].max_tokens} tokens out" if known else ""
+    what = tr("{n} tokens out", n=known[0][0].max_tokens) if known else ""
     for (row, tps), (after, more) in itertools.pairwise(known):
         doublings = log2(after.concurrency / row.concurrency)
         gain = (more / tps) ** (1 / doublings) - 1
@@ -133,22 +147,37 @@ def _knee(rows: Sequence[Level]) -> Finding:
         if bound:
             return Finding(
                 "knee",
-                f"{what}: throughput stops growing at {row.concurrency} streams"
-                f" ({tps:.1f} tok/s), but this client was itself the bottleneck there: it says"
-                " nothing of the server.",
+                tr(
+                    "{what}: throughput stops growing at {n} streams ({tps:.1f} tok/s), but this"
+                    " client was itself the bottleneck there: it says nothing of the server.",
+                    what=what,
+                    n=row.concurrency,
+                    tps=tps,
+                ),
                 None,
                 figures,
             )
         return Finding(
             "knee",
-            f"{what}: the knee is at concurrency {row.concurrency} ({tps:.1f} tok/s): from there"
-            f" to {after.concurrency} a doubling brings {100 * gain:+.0f} %.",
+            tr(
+                "{what}: the knee is at concurrency {n} ({tps:.1f} tok/s): from there to {more} a"
+                " doubling brings {gain:+.0f} %.",
+                what=what,
+                n=row.concurrency,
+                tps=tps,
+                more=after.concurrency,
+                gain=100 * gain,
+            ),
             True,
             figures,
         )
     return Finding(
         "knee",
-        f"{what}: no knee up to {rows[-1].concurrency} streams: throughput still grows.",
+        tr(
+            "{what}: no knee up to {n} streams: throughput still grows.",
+            what=what,
+            n=rows[-1].concurrency,
+        ),
         False,
         {"concurrency": None},
     )
@@ -159,17 +188,24 @@ def _goodput(levels: Sequence[Level]) -> list[Finding]:
     loads = [r for r in good if r.rate is None]
     if loads:
         best = max(loads, key=lambda row: row.concurrency)
-        text = f"{best.concurrency} streams is the highest level run that keeps the limits"
+        template = later(
+            "{n} streams is the highest level run that keeps the limits ({share} of {requests})."
+        )
+        load = f"{best.concurrency}"
         figures: dict[str, Any] = {"concurrency": best.concurrency}
     elif good:
         best = max(good, key=lambda row: row.rate or 0)
-        text = f"{best.rate:g} requests/s is the highest rate run that keeps the limits"
+        template = later(
+            "{n} requests/s is the highest rate run that keeps the limits ({share} of {requests})."
+        )
+        load = f"{best.rate:g}"
         figures = {"rate": best.rate}
     else:
-        return [Finding("slo", "No level keeps the limits for 95 % of its requests.", False)]
+        return [Finding("slo", tr("No level keeps the limits for 95 % of its requests."), False)]
     figures["goodput_rate"] = best.goodput_rate
-    share = f"{100 * (best.goodput_share or 0):.0f} % of {best.requests} requests"
-    return [Finding("slo", f"{text} ({share}).", True, figures)]
+    share = f"{100 * (best.goodput_share or 0):.0f} %"
+    requests = counted(best.requests, later("{n} request"), later("{n} requests"))
+    return [Finding("slo", tr(template, n=load, share=share, requests=requests), True, figures)]
 
 
 def _cautions(
@@ -177,40 +213,64 @@ def _cautions(
 ) -> list[Finding]:
     found: list[Finding] = []
     for row in levels:
+        label = label_shown(row.label)
         if row.short_outputs:
             found.append(
                 Finding(
                     "short_output",
-                    f"{row.label}: {row.short_outputs} of {row.completed} answers ended before the"
-                    f" {row.max_tokens} tokens asked for (median"
-                    f" {row.completion_tokens.p50 if row.completion_tokens else 0:.0f}).",
+                    tr(
+                        "{label}: {n} of {all} answers ended before the {tokens} tokens asked for"
+                        " (median {median:.0f}).",
+                        label=label,
+                        n=row.short_outputs,
+                        all=row.completed,
+                        tokens=row.max_tokens,
+                        median=row.completion_tokens.p50 if row.completion_tokens else 0,
+                    ),
                 )
             )
         if row.token_source.get("estimate"):
             found.append(
                 Finding(
                     "estimated_count",
-                    f"{row.label}: the server counted no tokens in {row.token_source['estimate']}"
-                    f" of {row.completed} answers: TPOT and tok/s rest on an estimate.",
+                    tr(
+                        "{label}: the server counted no tokens in {n} of {all} answers: TPOT and"
+                        " tok/s rest on an estimate.",
+                        label=label,
+                        n=row.token_source["estimate"],
+                        all=row.completed,
+                    ),
                 )
             )
         if row.client is not None and row.client.client_bound:
-            lag = milliseconds(row.client.loop_lag_ms_max)
             found.append(
                 Finding(
                     "client_bound",
-                    f"{row.label}: this client was part of what was measured (own lag up to {lag},"
-                    f" {100 * row.client.cpu_share:.0f} % of a core).",
+                    tr(
+                        "{label}: this client was part of what was measured (own lag up to {lag},"
+                        " {share:.0f} % of a core).",
+                        label=label,
+                        lag=milliseconds(row.client.loop_lag_ms_max),
+                        share=100 * row.client.cpu_share,
+                    ),
                 )
             )
         if row.ended_early:
-            found.append(Finding("ended_early", f"{row.label}: ended early: {row.ended_early}."))
+            text = tr(
+                "{label}: ended early: {why}.", label=label, why=retold(row.ended_early, ENDINGS)
+            )
+            found.append(Finding("ended_early", text))
         if row.concurrency > 1 and row.completed and row.steady_output_tps is None:
             found.append(
                 Finding(
                     "no_steady_window",
-                    f"{row.label}: {row.requests} requests never kept all"
-                    f" {row.concurrency} streams in use for long: only throughput over all.",
+                    tr(
+                        "{label}: {n} requests never kept all {streams} streams in use for long:"
+                        " only throughput over all.",
+                        label=label,
+                        n=row.requests,
+                        streams=row.concurrency,
+                    ),
                 )
             )
     template = template_of(workload, samples)
@@ -218,8 +278,11 @@ def _cautions(
         found.append(
             Finding(
                 "template_cached",
-                f"Up to {template} prompt tokens that all prompts share (the chat template) come"
-                " from the prefix cache; a TTFT with no more than those counts as cold.",
+                tr(
+                    "Up to {n} prompt tokens that all prompts share (the chat template) come from"
+                    " the prefix cache; a TTFT with no more than those counts as cold.",
+                    n=template,
+                ),
                 None,
                 {"tokens": template},
             )
@@ -229,8 +292,12 @@ def _cautions(
         found.append(
             Finding(
                 "warm",
-                f"{share} of {len(samples)} requests had prompt tokens from the prefix cache: their"
-                " TTFT stands apart, as warm.",
+                tr(
+                    "{n} of {all} requests had prompt tokens from the prefix cache: their TTFT"
+                    " stands apart, as warm.",
+                    n=share,
+                    all=len(samples),
+                ),
             )
         )
     classes: dict[str, list[Sample]] = {}
@@ -239,12 +306,17 @@ def _cautions(
             classes.setdefault(f"{sample.cls}.{sample.subcode}", []).append(sample)
     for name, failed in classes.items():
         detail = failed[0].failure or {}
-        fixes = detail.get("fixes") or [""]
+        said = [detail.get("message") or "", *(detail.get("fixes") or ())][:2]
         found.append(
             Finding(
                 "failures",
-                f"{len(failed)} of {len(samples)} requests failed as {name}:"
-                f" {detail.get('message', '')} {fixes[0]}".strip(),
+                tr(
+                    "{n} of {all} requests failed as {name}: {message}",
+                    n=len(failed),
+                    all=len(samples),
+                    name=name,
+                    message=" ".join(advice_shown(name, text) for text in said).strip(),
+                ).strip(),
                 None,
                 {"outcome": name, "n": len(failed)},
             )

@@ -8,10 +8,11 @@ from kvtui.bench.figures.finding import Finding
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.work.prompts import LEAST, Words
 from kvtui.bench.work.workload import Workload
+from kvtui.language import later, tr
 
 _SOURCES = {
-    "tokenizer": "the server's own tokenizer",
-    "probes": "the token counts of two probe requests",
+    "tokenizer": later("the server's own tokenizer"),
+    "probes": later("the token counts of two probe requests"),
 }
 
 
@@ -22,7 +23,7 @@ def prompt_lengths(
     if not samples or all(stage.texts for stage in workload.stages):
         return []
     if words is None or not words.measured:
-        text = (
+        text = tr(
             "Prompt lengths are approximate: the server did not tell how many tokens a synthetic"
             " prompt has."
         )
@@ -44,23 +45,43 @@ def prompt_lengths(
         "too_short": len(long),
     }
     parts = []
-    if off and not any(off):
-        all_of = "all" if not long else "the other"
+    if long:
         parts.append(
-            f"{all_of} {len(off)} have exactly the tokens asked for, as the server counted"
+            tr(
+                "{n} are longer than asked for, by up to {most} tokens, since the chat template and"
+                " {words} words make {shortest:.0f}",
+                n=len(long),
+                most=max(long),
+                words=LEAST,
+                shortest=words.shortest,
+            )
+        )
+    if off and any(off):
+        parts.append(
+            tr(
+                "the server counted {least:+d} to {most:+d} tokens beside the length asked for"
+                " ({n} requests)",
+                least=min(off),
+                most=max(off),
+                n=len(off),
+            )
         )
     elif off:
-        parts.append(
-            f"the server counted {min(off):+d} to {max(off):+d} tokens beside the length asked for"
-            f" ({len(off)} requests)"
+        exact = (
+            tr("the other {n} have exactly the tokens asked for, as the server counted", n=len(off))
+            if long
+            else tr("all {n} have exactly the tokens asked for, as the server counted", n=len(off))
         )
-    if long:
-        parts.insert(
-            0,
-            f"{len(long)} are longer than asked for, by up to {max(long)} tokens, since the chat"
-            f" template and {LEAST} words make {words.shortest:.0f}",
-        )
-    made = f"Synthetic prompts were made by {_SOURCES.get(words.source, words.source)}"
+        parts.append(exact)
+    source = tr(_SOURCES.get(words.source, words.source))
     holds = None if not parts else not any((*off, *long))
-    text = f"{made}: {'; '.join(parts)}." if parts else f"{made}."
+    text = (
+        tr(
+            "Synthetic prompts were made by {source}: {facts}.",
+            source=source,
+            facts=tr("; ").join(parts),
+        )
+        if parts
+        else tr("Synthetic prompts were made by {source}.", source=source)
+    )
     return [Finding("prompt_lengths", text, holds, figures)]

@@ -16,7 +16,9 @@ from kvtui.bench.figures.levels import Level
 from kvtui.bench.figures.quantiles import Figure, figure
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.figures.summary import kind_of
+from kvtui.bench.work.labels import label_shown
 from kvtui.bench.work.workload import Workload
+from kvtui.language import counted, later, tr
 from kvtui.text import milliseconds
 
 STALL_TIMES = 10
@@ -82,7 +84,7 @@ def quality(
             label = kind_of(workload.stages[sample.stage]).label
             groups.setdefault(label, []).append(sample)
     for label, done in groups.items():
-        begin = f"{label}: " if several else ""
+        begin = label_shown(label) + tr(": ") if several else ""
         found += _of_level(begin, done)
     return found
 
@@ -105,12 +107,13 @@ def _tokens(begin: str, arrivals: Arrivals, done: Sequence[Sample]) -> Finding:
     if not counts:
         known = [s.tokens_per_chunk for s in done if s.tokens_per_chunk]
         if not known:
-            text = "how many tokens a chunk carries is unknown: the server counted none."
+            text = tr("how many tokens a chunk carries is unknown: the server counted none.")
             return Finding("tokens_per_chunk", begin + text, None)
         mean = median(known)
-        text = (
-            f"{mean:.2f} tokens a chunk over whole answers; the server does not count as it goes,"
-            " so how they spread over the chunks is unknown."
+        text = tr(
+            "{mean:.2f} tokens a chunk over whole answers; the server does not count as it goes,"
+            " so how they spread over the chunks is unknown.",
+            mean=mean,
         )
         holds = True if 0.95 <= mean <= 1.05 else None
         return Finding("tokens_per_chunk", begin + text, holds, {"mean": mean})
@@ -123,18 +126,24 @@ def _tokens(begin: str, arrivals: Arrivals, done: Sequence[Sample]) -> Finding:
         "chunks": chunks,
     }
     if common == 1 and times >= 0.99 * chunks:
-        text = f"one token a chunk ({times} of {chunks} chunks)."
+        text = tr("one token a chunk ({n} of {chunks} chunks).", n=times, chunks=chunks)
         return Finding("tokens_per_chunk", begin + text, True, figures)
-    spread = f"{min(counts)} to {max(counts)} tokens a chunk, {mean:.2f} on average"
     if times >= _MOSTLY * chunks:
-        text = (
-            f"{common} tokens a chunk in {times} of {chunks} chunks: tokens are gathered before"
-            " they are sent, so the time between chunks is no time per token."
+        text = tr(
+            "{tokens} tokens a chunk in {n} of {chunks} chunks: tokens are gathered before they are"
+            " sent, so the time between chunks is no time per token.",
+            tokens=common,
+            n=times,
+            chunks=chunks,
         )
     else:
-        text = (
-            f"{spread}, now more and now fewer: as speculative decoding sends them, or a server"
-            " that sends at set times. The time between chunks is no time per token."
+        text = tr(
+            "{least} to {most} tokens a chunk, {mean:.2f} on average, now more and now fewer: as"
+            " speculative decoding sends them, or a server that sends at set times. The time"
+            " between chunks is no time per token.",
+            least=min(counts),
+            most=max(counts),
+            mean=mean,
         )
     return Finding("tokens_per_chunk", begin + text, False, figures)
 
@@ -146,22 +155,40 @@ def _reads(begin: str, arrivals: Arrivals, done: Sequence[Sample]) -> Finding:
     reads = sum(counts.values())
     figures = {"counts": {str(size): n for size, n in sorted(counts.items())}, "buffered": whole}
     if whole:
-        text = f"{whole} of {len(done)} answers came whole or in bursts: something holds them back."
+        text = tr(
+            "{n} of {all} answers came whole or in bursts: something holds them back.",
+            n=whole,
+            all=len(done),
+        )
         return Finding("buffering", begin + text, False, figures)
     if not reads:
-        return Finding("buffering", begin + "no reads were kept.", None, figures)
+        return Finding("buffering", begin + tr("no reads were kept."), None, figures)
     late = max((s.loop_lag_ms or 0.0 for s in done), default=0.0)
     alone = counts[1] / reads
     if alone >= _MOSTLY:
-        text = f"chunks arrive one by one ({100 * alone:.0f} % of {reads} reads)."
+        text = tr(
+            "chunks arrive one by one ({share:.0f} % of {reads} reads).",
+            share=100 * alone,
+            reads=reads,
+        )
         return Finding("buffering", begin + text, True, figures)
     mean = sum(size * n for size, n in counts.items()) / reads
-    text = f"{mean:.1f} chunks arrive together on average, in {reads} reads"
     gap = median(arrivals.gaps_ms) if arrivals.gaps_ms else 0.0
     if late > gap:
-        text += f"; this client was up to {milliseconds(late)} late, which may be why."
+        text = tr(
+            "{mean:.1f} chunks arrive together on average, in {reads} reads; this client was up to"
+            " {late} late, which may be why.",
+            mean=mean,
+            reads=reads,
+            late=milliseconds(late),
+        )
         return Finding("buffering", begin + text, None, figures)
-    text += ": they are gathered on the way (a proxy, or writes that the server joins)."
+    text = tr(
+        "{mean:.1f} chunks arrive together on average, in {reads} reads: they are gathered on the"
+        " way (a proxy, or writes that the server joins).",
+        mean=mean,
+        reads=reads,
+    )
     return Finding("buffering", begin + text, False, figures)
 
 
@@ -171,25 +198,37 @@ def _gaps(begin: str, arrivals: Arrivals, done: Sequence[Sample]) -> Finding:
     stalls = arrivals.stalls
     late = max((s.loop_lag_ms or 0.0 for s in done), default=0.0)
     figures = {**_short(spread), "stalls": len(stalls), "loop_lag_ms_max": late}
-    text = (
-        f"between reads p50 {milliseconds(spread.p50)}, p99 {milliseconds(spread.p99)}, at most"
-        f" {milliseconds(spread.max)} (n = {spread.n})"
+    between = tr(
+        "between reads p50 {p50}, p99 {p99}, at most {most} (n = {n})",
+        p50=milliseconds(spread.p50),
+        p99=milliseconds(spread.p99),
+        most=milliseconds(spread.max),
+        n=spread.n,
     )
     limit = max(STALL_MS, STALL_TIMES * spread.p50)
     figures["stall_ms"] = limit
     if not stalls:
-        text += f"; no stall (none of {milliseconds(limit)} or more)."
+        text = tr(
+            "{between}; no stall (none of {limit} or more).",
+            between=between,
+            limit=milliseconds(limit),
+        )
         return Finding("gaps", begin + text, True, figures)
     longest, place = max(stalls)
     figures["longest_ms"], figures["longest_before_chunk"] = longest, place
-    text += (
-        f"; {len(stalls)} stall{'s' if len(stalls) > 1 else ''} of {milliseconds(limit)} or more,"
-        f" the longest before chunk {place + 1}"
+    told = tr(
+        "{between}; {stalls} of {limit} or more, the longest before chunk {place}",
+        between=between,
+        stalls=counted(len(stalls), later("{n} stall"), later("{n} stalls")),
+        limit=milliseconds(limit),
+        place=place + 1,
     )
     if late >= longest / 2:
-        text += f"; this client itself was up to {milliseconds(late)} late."
+        text = tr(
+            "{told}; this client itself was up to {late} late.", told=told, late=milliseconds(late)
+        )
         return Finding("gaps", begin + text, None, figures)
-    return Finding("gaps", begin + text + ".", False, figures)
+    return Finding("gaps", begin + tr("{told}.", told=told), False, figures)
 
 
 def _first(begin: str, done: Sequence[Sample]) -> Finding:
@@ -198,7 +237,8 @@ def _first(begin: str, done: Sequence[Sample]) -> Finding:
     event = figure(s.first_event_ms for s in done)
     token = figure(s.ttft_ms for s in done)
     if head is None or event is None or token is None:
-        return Finding("first_byte", begin + "no first token has an honest time here.", None)
+        text = tr("no first token has an honest time here.")
+        return Finding("first_byte", begin + text, None)
     figures = {
         "headers_ms": head.p50,
         "first_event_ms": event.p50,
@@ -209,17 +249,27 @@ def _first(begin: str, done: Sequence[Sample]) -> Finding:
         s.ttft_ms - s.headers_ms for s in done if s.ttft_ms is not None and s.headers_ms is not None
     )
     figures["headers_before_token_ms"] = early
-    text = f"first byte after {milliseconds(head.p50)}, first token after {milliseconds(token.p50)}"
+    told = tr(
+        "first byte after {head}, first token after {token}",
+        head=milliseconds(head.p50),
+        token=milliseconds(token.p50),
+    )
     if early < _TOGETHER_MS:
-        text += ": the head comes with the first token."
+        text = tr("{told}: the head comes with the first token.", told=told)
     elif token.p50 - event.p50 >= _TOGETHER_MS:
-        text += (
-            f", and an event without a token after {milliseconds(event.p50)}: a client that takes"
-            f" the first chunk for the first token reads {milliseconds(token.p50 - event.p50)} too"
-            " little."
+        text = tr(
+            "{told}, and an event without a token after {event}: a client that takes the first"
+            " chunk for the first token reads {less} too little.",
+            told=told,
+            event=milliseconds(event.p50),
+            less=milliseconds(token.p50 - event.p50),
         )
     else:
-        text += ": the head is sent before the answer is begun, so time to first byte is no TTFT."
+        text = tr(
+            "{told}: the head is sent before the answer is begun, so time to first byte is no"
+            " TTFT.",
+            told=told,
+        )
     return Finding("first_byte", begin + text, None, figures)
 
 
@@ -227,8 +277,13 @@ def _alive(begin: str, done: Sequence[Sample]) -> Finding:
     count = sum(s.keep_alives for s in done)
     figures = {"keep_alives": count, "requests": len(done)}
     if not count:
-        return Finding("keep_alives", begin + "no keep-alives among the events.", None, figures)
-    text = f"{count} keep-alives in {len(done)} answers: bytes that are no sign of a token."
+        text = tr("no keep-alives among the events.")
+        return Finding("keep_alives", begin + text, None, figures)
+    text = tr(
+        "{n} keep-alives in {all} answers: bytes that are no sign of a token.",
+        n=count,
+        all=len(done),
+    )
     return Finding("keep_alives", begin + text, None, figures)
 
 

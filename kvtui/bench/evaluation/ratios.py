@@ -11,10 +11,12 @@ from kvtui.bench.figures.quantiles import figure, interval
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.figures.summary import template_of
 from kvtui.bench.requests.targets import Target
+from kvtui.bench.work.labels import label_shown
 from kvtui.bench.work.workload import Workload
+from kvtui.language import later, tr
 from kvtui.text import milliseconds
 
-FIGURES = {"ttft_ms": "TTFT", "tpot_ms": "TPOT", "e2e_ms": "end to end"}
+FIGURES = {"ttft_ms": "TTFT", "tpot_ms": "TPOT", "e2e_ms": later("end to end")}
 LEAST = 0.02
 """A ratio nearer to one than this is no difference worth a claim, whatever its interval."""
 METHOD = "median of the ratios of pairs, 95 % by order statistics"
@@ -56,15 +58,18 @@ def compare_endpoints(
         for (series, number), ratios in pairs_of(workload, samples, name, template).items():
             target = workload.targets[number].name
             where = f" ({series.removeprefix('compare/')})" if several else ""
-            found.append(_ratio(f"{what} of {target}{where}", first, name, ratios))
+            of = tr("{figure} of {target}", figure=tr(what), target=f"{target}{where}")
+            found.append(_ratio(of, first, name, ratios))
     lengths = {row.completion_tokens.p50 for row in levels if row.completion_tokens}
     if len(lengths) > 1:
         found.append(
             Finding(
                 "unequal_outputs",
-                "The answers are not equally long (medians"
-                f" {', '.join(f'{n:.0f}' for n in sorted(lengths))} tokens): end to end compares"
-                " different work.",
+                tr(
+                    "The answers are not equally long (medians {lengths} tokens): end to end"
+                    " compares different work.",
+                    lengths=", ".join(f"{n:.0f}" for n in sorted(lengths)),
+                ),
                 None,
             )
         )
@@ -83,13 +88,29 @@ def _ratio(what: str, first: str, name: str, ratios: list[float]) -> Finding:
         "method": METHOD,
     }
     if between is None:
-        text = f"{what} over {first}: {spread.p50:.3f} in {spread.n} pairs, too few for a claim."
+        text = tr(
+            "{what} over {first}: {ratio:.3f} in {n} pairs, too few for a claim.",
+            what=what,
+            first=first,
+            ratio=spread.p50,
+            n=spread.n,
+        )
         return Finding("ratio", text, None, figures)
     low, high = between
-    told = f"{what} over {first}: {spread.p50:.3f} [{low:.3f}, {high:.3f}], {spread.n} pairs"
+    told = tr(
+        "{what} over {first}: {ratio:.3f} [{low:.3f}, {high:.3f}], {n} pairs",
+        what=what,
+        first=first,
+        ratio=spread.p50,
+        low=low,
+        high=high,
+        n=spread.n,
+    )
     if low <= 1 <= high or abs(spread.p50 - 1) < LEAST:
-        return Finding("ratio", f"{told}: no difference stands out.", False, figures)
-    return Finding("ratio", f"{told}: {'longer' if low > 1 else 'shorter'}.", True, figures)
+        text = tr("{told}: no difference stands out.", told=told)
+        return Finding("ratio", text, False, figures)
+    text = tr("{told}: longer.", told=told) if low > 1 else tr("{told}: shorter.", told=told)
+    return Finding("ratio", text, True, figures)
 
 
 def precision(
@@ -109,30 +130,38 @@ def precision(
         said, figures = [], _figures(target, exact)
         if pace is not None:
             figures["tpot_ms"] = pace.p50
-            said.append(f"{milliseconds(pace.p50)} a token")
+            said.append(tr("{time} a token", time=milliseconds(pace.p50)))
         if spread is not None:
             figures["tpot_ratio"], figures["pairs"] = spread.p50, spread.n
             figures["tpot_ratio_ci95"] = spread.p50_ci95
-            said.append(f"{spread.p50:.2f} times float32's")
+            said.append(tr("{ratio:.2f} times float32's", ratio=spread.p50))
         if target.weights_bytes is not None:
-            said.append(f"weights {target.weights_bytes:,} bytes")
-            said.append(f"KV {target.kv_bytes_per_token or 0:,} bytes a token")
+            said.append(tr("weights {n:,} bytes", n=target.weights_bytes))
+            said.append(tr("KV {n:,} bytes a token", n=target.kv_bytes_per_token or 0))
         logits = target.fidelity
         if logits is None:
-            said.append("logits not compared")
+            said.append(tr("logits not compared"))
         elif number:
             said.append(
-                f"logits over {logits.positions} tokens: KL {logits.kl_mean:.2g} nats on average,"
-                f" the same likeliest token at {100 * logits.top1:.1f} %, off by"
-                f" {logits.max_abs:.2g} at most"
+                tr(
+                    "logits over {n} tokens: KL {kl:.2g} nats on average, the same likeliest token"
+                    " at {same:.1f} %, off by {most:.2g} at most",
+                    n=logits.positions,
+                    kl=logits.kl_mean,
+                    same=100 * logits.top1,
+                    most=logits.max_abs,
+                )
             )
-        found.append(Finding("precision", f"{target.name}: {'; '.join(said)}.", None, figures))
+        text = tr("{name}: {facts}.", name=label_shown(target.name), facts=tr("; ").join(said))
+        found.append(Finding("precision", text, None, figures))
     found.append(
         Finding(
             "arithmetic",
-            "All arithmetic is float32: shorter numbers are widened each time they are read. How"
-            " fast that is tells of NumPy on this machine and of no GPU; bytes and logits are the"
-            " format's own.",
+            tr(
+                "All arithmetic is float32: shorter numbers are widened each time they are read."
+                " How fast that is tells of NumPy on this machine and of no GPU; bytes and logits"
+                " are the format's own."
+            ),
         )
     )
     return found

@@ -11,7 +11,9 @@ from kvtui.bench.figures.fits import METHOD, Estimate, Fit, estimate, fit
 from kvtui.bench.figures.levels import Level
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.figures.summary import kind_of, template_of
+from kvtui.bench.work.labels import label_shown
 from kvtui.bench.work.workload import Workload
+from kvtui.language import tr
 
 _STAYS = 0.05
 _BINS = 48
@@ -43,13 +45,20 @@ def article(
         test = mann_whitney(question, summary)
         holds = None if test.p >= _ALPHA else ratio > 1
         figures = {"ratio": ratio, "p": test.p, "test": test.name}
-        words = {
-            True: f"TTFT moves with the prompt: {ratio:.2f} times as long to summarise.",
-            False: f"TTFT does not grow with the prompt here: {ratio:.2f} times.",
-            None: f"Whether TTFT moves with the prompt cannot be told: {ratio:.2f} times,"
-            f" p = {test.p:.2f}.",
-        }
-        found.append(Finding("ttft_moves_with_prompt", words[holds], holds, figures))
+        if holds is None:
+            text = tr(
+                "Whether TTFT moves with the prompt cannot be told: {ratio:.2f} times,"
+                " p = {p:.2f}.",
+                ratio=ratio,
+                p=test.p,
+            )
+        elif holds:
+            text = tr(
+                "TTFT moves with the prompt: {ratio:.2f} times as long to summarise.", ratio=ratio
+            )
+        else:
+            text = tr("TTFT does not grow with the prompt here: {ratio:.2f} times.", ratio=ratio)
+        found.append(Finding("ttft_moves_with_prompt", text, holds, figures))
     rows = [r for r in levels if r.decode_tps and r.label.startswith("question")]
     if len(rows) >= 2:
         middles = [r.decode_tps.p50 for r in rows if r.decode_tps]
@@ -57,13 +66,23 @@ def article(
         change = middles[-1] / middles[0] - 1
         apart = max(middles) / min(middles) - 1
         stays = apart <= _STAYS
-        text = (
-            f"TPS stays within {100 * apart:.1f} % from {short.max_tokens} to"
-            f" {long.max_tokens} tokens."
-            if stays
-            else f"TPS does not stay: {middles[0]:.1f} tok/s at {short.max_tokens} tokens,"
-            f" {middles[-1]:.1f} at {long.max_tokens} ({100 * change:+.1f} %)."
-        )
+        if stays:
+            text = tr(
+                "TPS stays within {apart:.1f} % from {short} to {long} tokens.",
+                apart=100 * apart,
+                short=short.max_tokens,
+                long=long.max_tokens,
+            )
+        else:
+            text = tr(
+                "TPS does not stay: {first:.1f} tok/s at {short} tokens, {last:.1f} at {long}"
+                " ({change:+.1f} %).",
+                first=middles[0],
+                short=short.max_tokens,
+                last=middles[-1],
+                long=long.max_tokens,
+                change=100 * change,
+            )
         found.append(Finding("tps_stays", text, stays, {"spread": apart, "change": change}))
     return found
 
@@ -92,7 +111,8 @@ def prefill(
     line = fit([n for n, _ in cold], [t for _, t in cold], 1)
     found = []
     if line is None:
-        found.append(Finding("prefill_rate", "Too few lengths for a line through the TTFTs.", None))
+        text = tr("Too few lengths for a line through the TTFTs.")
+        found.append(Finding("prefill_rate", text, None))
     else:
         found.append(_rate(line))
     for row, again in zip(levels[::2], levels[1::2], strict=False):
@@ -125,21 +145,37 @@ def _cache_saves(
         "p": test.p,
         "test": test.name,
     }
-    text = f"{cold.prompt_tokens_wanted} tokens: {first:.1f} ms cold, {second:.1f} ms again"
+    shape = tr(
+        "{n} tokens: {cold:.1f} ms cold, {again:.1f} ms again",
+        n=cold.prompt_tokens_wanted,
+        cold=first,
+        again=second,
+    )
     if apart and cached == 0:
         return Finding(
             "prefix_cache",
-            f"{text}, though the server says that no prompt token came from a cache.",
+            tr(
+                "{shape}, though the server says that no prompt token came from a cache.",
+                shape=shape,
+            ),
             None,
             figures,
         )
-    told = f", {cached:.0f} prompt tokens cached" if cached else ""
+    told = tr(", {n:.0f} prompt tokens cached", n=cached) if cached else ""
     if apart:
-        text += f": the prefix cache saves {100 * saved:.0f} %{told} (p = {test.p:.2g})."
+        text = tr(
+            "{shape}: the prefix cache saves {saved:.0f} %{told} (p = {p:.2g}).",
+            shape=shape,
+            saved=100 * saved,
+            told=told,
+            p=test.p,
+        )
         return Finding("prefix_cache", text, True, figures)
-    few = min(len(before), len(after)) < _TELLING
-    says = ": too few requests to tell" if few else ": no prefix cache shows in a test"
-    return Finding("prefix_cache", f"{text}{says}{told}.", None if few else False, figures)
+    if min(len(before), len(after)) < _TELLING:
+        text = tr("{shape}: too few requests to tell{told}.", shape=shape, told=told)
+        return Finding("prefix_cache", text, None, figures)
+    text = tr("{shape}: no prefix cache shows in a test{told}.", shape=shape, told=told)
+    return Finding("prefix_cache", text, False, figures)
 
 
 def _rate(line: Fit) -> Finding:
@@ -154,16 +190,23 @@ def _rate(line: Fit) -> Finding:
     if slope.low <= 0:
         return Finding(
             "prefill_rate",
-            f"TTFT does not grow measurably with the prompt up to {line.high_x:.0f} tokens:"
-            " no prefill rate can be told.",
+            tr(
+                "TTFT does not grow measurably with the prompt up to {n:.0f} tokens: no prefill"
+                " rate can be told.",
+                n=line.high_x,
+            ),
             False,
             figures,
         )
     if fixed.high < 0:
         return Finding(
             "prefill_rate",
-            f"TTFT grows faster than the prompt up to {line.high_x:.0f} tokens: the line through it"
-            f" begins at {fixed.value:.0f} ms, so no single prefill rate describes it.",
+            tr(
+                "TTFT grows faster than the prompt up to {n:.0f} tokens: the line through it begins"
+                " at {fixed:.0f} ms, so no single prefill rate describes it.",
+                n=line.high_x,
+                fixed=fixed.value,
+            ),
             False,
             figures,
         )
@@ -171,8 +214,17 @@ def _rate(line: Fit) -> Finding:
     figures["tokens_per_s"] = rate.table()
     return Finding(
         "prefill_rate",
-        f"TTFT = {fixed.value:.1f} ms + n / {rate.value:.0f} tok/s (rate {rate.low:.0f} to"
-        f" {rate.high:.0f}, fixed {fixed.low:.1f} to {fixed.high:.1f} ms; {METHOD}).",
+        tr(
+            "TTFT = {fixed:.1f} ms + n / {rate:.0f} tok/s (rate {low:.0f} to {high:.0f}, fixed"
+            " {least:.1f} to {most:.1f} ms; {method}).",
+            fixed=fixed.value,
+            rate=rate.value,
+            low=rate.low,
+            high=rate.high,
+            least=fixed.low,
+            most=fixed.high,
+            method=tr(METHOD),
+        ),
         True,
         figures,
     )
@@ -189,16 +241,15 @@ def kv_evidence(
     found = []
     curves: dict[bool | None, Fit] = {}
     for number in long:
-        cache = workload.stages[number].kv_cache
+        cache, label = workload.stages[number].kv_cache, label_shown(workload.stages[number].label)
         points = positions([s for s in samples if s.stage == number and s.completed])
         curve = fit([x for x, _ in points], [y for _, y in points], 2)
         if curve is None:
-            found.append(
-                Finding("kv_cache", f"{workload.stages[number].label}: too few positions.", None)
-            )
+            text = tr("{label}: too few positions.", label=label)
+            found.append(Finding("kv_cache", text, None))
             continue
         curves[cache] = curve
-        found.append(_evidence(workload.stages[number].label, curve, line))
+        found.append(_evidence(label, curve, line))
     if len(curves) == 2:
         found.append(_apart(curves[True], curves[False]))
     return found
@@ -241,11 +292,20 @@ def _evidence(label: str, curve: Fit, line: Fit | None) -> Finding:
         "points": curve.n,
         "method": METHOD,
     }
-    shape = f"{label}: {curve.at(curve.low_x).value:.3g} ms a token at the start,"
-    shape += f" {curve.at(n).value:.3g} at position {n:.0f}"
+    shape = tr(
+        "{label}: {first:.3g} ms a token at the start, {last:.3g} at position {n:.0f}",
+        label=label,
+        first=curve.at(curve.low_x).value,
+        last=curve.at(n).value,
+        n=n,
+    )
     if line is None or line.coefficients[1].low <= 0:
-        text = "the prefill's time does not grow measurably with its length, so nothing is claimed."
-        return Finding("kv_cache", f"{shape}; {text}", None, figures)
+        text = tr(
+            "{shape}; the prefill's time does not grow measurably with its length, so nothing is"
+            " claimed.",
+            shape=shape,
+        )
+        return Finding("kv_cache", text, None, figures)
     size = min(len(curve.draws), len(line.draws))
     at = curve.at(n)
     steps = sum(curve.draws[:size, k] * n**k for k in range(3))
@@ -254,15 +314,20 @@ def _evidence(label: str, curve: Fit, line: Fit | None) -> Finding:
     )
     figures["prefill_ms"] = line.coefficients[1].value * n
     figures["ratio"] = ratio.table()
-    told = (
-        f"{ratio.value:.2g} of the prefill of as many tokens ({ratio.low:.2g} to {ratio.high:.2g})"
+    told = tr(
+        "{shape}: {ratio:.2g} of the prefill of as many tokens ({low:.2g} to {high:.2g})",
+        shape=shape,
+        ratio=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
     )
     if ratio.high < _CACHE:
-        return Finding("kv_cache", f"{shape}: {told}: a KV cache is at work.", True, figures)
+        text = tr("{told}: a KV cache is at work.", told=told)
+        return Finding("kv_cache", text, True, figures)
     if ratio.low > _NO_CACHE:
-        text = "each token costs about a prefill: no KV cache is at work."
-        return Finding("kv_cache", f"{shape}: {told}: {text}", False, figures)
-    return Finding("kv_cache", f"{shape}: {told}: nothing can be claimed.", None, figures)
+        text = tr("{told}: each token costs about a prefill: no KV cache is at work.", told=told)
+        return Finding("kv_cache", text, False, figures)
+    return Finding("kv_cache", tr("{told}: nothing can be claimed.", told=told), None, figures)
 
 
 def _apart(on: Fit, off: Fit) -> Finding:
@@ -275,14 +340,19 @@ def _apart(on: Fit, off: Fit) -> Finding:
     figures = {"position": high, "on_ms": last[0].table(), "off_ms": last[1].table()}
     if high in overlapping or len(overlapping) == len(places):
         return Finding(
-            "cache_on_off", "With and without the cache cannot be told apart.", None, figures
+            "cache_on_off", tr("With and without the cache cannot be told apart."), None, figures
         )
     since = max(overlapping, default=low)
     figures["apart_from"] = since
     return Finding(
         "cache_on_off",
-        f"At position {high:.0f} a token takes {times:.1f} times as long without the cache; the"
-        f" curves are apart from position {since:.0f} on.",
+        tr(
+            "At position {n:.0f} a token takes {times:.1f} times as long without the cache; the"
+            " curves are apart from position {since:.0f} on.",
+            n=high,
+            times=times,
+            since=since,
+        ),
         True,
         figures,
     )

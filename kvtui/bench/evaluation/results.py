@@ -15,6 +15,7 @@ from kvtui.bench.figures.quantiles import METHOD
 from kvtui.bench.figures.summary import levels_of
 from kvtui.bench.records.record import Record
 from kvtui.bench.work.workload import as_table
+from kvtui.language import in_english, translated
 
 SCHEMA = "kvtui.bench/1"
 
@@ -55,10 +56,14 @@ def results_of(record: Record) -> Results:
 
 
 def document(results: Results, *, interrupted: bool = False) -> dict[str, Any]:
-    """The whole object; what is unknown is None."""
+    """The whole object, in English; what is unknown is None."""
     record = results.record
     header = record.header
     endpoint: Mapping[str, Any] = header.get("endpoint") or {}
+    findings = results.findings
+    if translated():
+        with in_english():
+            findings = results_of(record).findings
     failures = [s for s in record.samples if s.failed and not s.warmup] or [
         s for s in record.samples if s.failed
     ]
@@ -88,7 +93,7 @@ def document(results: Results, *, interrupted: bool = False) -> dict[str, Any]:
         | {"ignore_eos": record.ignore_eos, "segments": record.segments},
         "memory": [msgspec.to_builtins(room) for room in record.workload.rooms],
         "levels": [msgspec.to_builtins(row) for row in results.levels],
-        "findings": [finding.table() for finding in results.findings],
+        "findings": [finding.table() for finding in findings],
         "failure": failures[0].failure if failures else None,
         "formulas": FORMULAS,
         "intervals": METHOD,

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from kvtui.language import later
+
 if TYPE_CHECKING:
     import numpy
 
-METHOD = "least squares, 95 % by bootstrap over points"
+METHOD = later("least squares, 95 % by bootstrap over points")
 _DRAWS = 1000
 _SEED = 20240229
 

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kvtui.config import Endpoint
-from kvtui.failure import Evidence, Verdict
+from kvtui.failure import Evidence, Verdict, classify
+from kvtui.language import in_english, translated
 from kvtui.measure.figures import RunFigures
 from kvtui.measure.statistics import medians
 from kvtui.text import redact
@@ -78,7 +79,12 @@ def run_object(run: RunFigures) -> dict[str, Any]:
 
 
 def failure_object(verdict: Verdict, evidence: Evidence) -> dict[str, Any]:
-    """What went wrong, why that is thought, and what to do."""
+    """What went wrong, why that is thought, and what to do: in English."""
+    if translated():
+        with in_english():
+            again = classify(evidence)
+        if (again.cls, again.subcode) == (verdict.cls, verdict.subcode):
+            verdict = again
     return {
         "class": verdict.cls,
         "subcode": verdict.subcode,

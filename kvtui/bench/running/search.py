@@ -17,6 +17,7 @@ from kvtui.bench.figures.levels import Level
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.work.slo import keeps, parse_slo
 from kvtui.bench.work.workload import Workload
+from kvtui.language import counted, later, tr
 
 Verdict: TypeAlias = Literal["keeps", "fails", "open"]
 _ALPHA = 0.05
@@ -169,31 +170,40 @@ def found(workload: Workload, levels: Sequence[Level]) -> Finding:
         ],
         "method": METHOD,
     }
-    wanted = f"{workload.slo} for {100 * share:.0f} % of requests"
+    wanted = tr("{slo} for {share:.0f} % of requests", slo=workload.slo, share=100 * share)
     above = rows[not_kept:]
     bound = next((r for r in above if r.client is not None and r.client.client_bound), None)
     tail = "".join(
-        f"; at {_load(row)} it {'fails' if row in of['fails'] else 'cannot be decided'}"
-        f" ({_share(row)})"
+        tr("; at {load} it fails ({share})", load=_load(row), share=_share(row))
+        if row in of["fails"]
+        else tr("; at {load} it cannot be decided ({share})", load=_load(row), share=_share(row))
         for row in above[:2]
     )
     if bound is not None:
-        tail += f"; at {_load(bound)} this client was itself the bottleneck, which may be why"
+        tail += tr(
+            "; at {load} this client was itself the bottleneck, which may be why", load=_load(bound)
+        )
     if not kept:
         figures["highest"] = None
         if not rows:
-            return Finding("search", "No level was judged.", None, figures)
-        text = f"No level is sure to keep {wanted}{tail}."
+            return Finding("search", tr("No level was judged."), None, figures)
+        text = tr("No level is sure to keep {wanted}{tail}.", wanted=wanted, tail=tail)
         return Finding("search", text, None if of["open"] or bound else False, figures)
     best = kept[-1]
     figures |= {"highest": _table(best), "goodput_rate": best.goodput_rate}
-    text = f"{_load(best)} is the highest level sure to keep {wanted} ({_share(best)})"
     values = {stage.rate or stage.concurrency for stage in workload.stages}
     if (best.rate or best.concurrency) >= max(values):
-        text += ", and the highest that was allowed: the limit lies beyond"
+        tail = tr(", and the highest that was allowed: the limit lies beyond") + tail
     elif not above:
-        text += " so far: the search was not finished"
-    return Finding("search", f"{text}{tail}.", True, figures)
+        tail = tr(" so far: the search was not finished") + tail
+    text = tr(
+        "{load} is the highest level sure to keep {wanted} ({share}){tail}.",
+        load=_load(best),
+        wanted=wanted,
+        share=_share(best),
+        tail=tail,
+    )
+    return Finding("search", text, True, figures)
 
 
 def _good(row: Level) -> int:
@@ -202,13 +212,19 @@ def _good(row: Level) -> int:
 
 def _load(row: Level) -> str:
     if row.rate:
-        return f"{row.rate:g} requests/s"
-    return "1 stream" if row.concurrency == 1 else f"{row.concurrency} streams"
+        return tr("{n:g} requests/s", n=row.rate)
+    return counted(row.concurrency, later("{n} stream"), later("{n} streams"))
 
 
 def _share(row: Level) -> str:
     low, high = share_interval(_good(row), row.requests)
-    return f"{_good(row)} of {row.requests}, share {low:.2f} to {high:.2f}"
+    return tr(
+        "{n} of {all}, share {low:.2f} to {high:.2f}",
+        n=_good(row),
+        all=row.requests,
+        low=low,
+        high=high,
+    )
 
 
 def _table(row: Level) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kvtui.bench.work.labels import label_shown
 from kvtui.language import later, tr
 from kvtui.text import UNKNOWN, milliseconds, one_line, rate
 from kvtui.ui.look.rows import BLANK, Row, Span, clip, left, right, row, wrap
@@ -52,7 +53,7 @@ def compared_rows(comparisons: Sequence[Comparison], names: Sequence[str], width
 
 def _pair_rows(pair: LevelPair, letter: str, width: int) -> list[Row]:
     head = row(
-        (left(clip(one_line(pair.label, 60), 30), 30), "strong"),
+        (left(clip(one_line(label_shown(pair.label), 60), 30), 30), "strong"),
         (right("A", 10), "muted"),
         (right(letter, 10), "muted"),
         (right(f"{letter}/A", 8), "muted"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kvtui.bench.work.labels import label_shown
 from kvtui.language import counted, later, tr
 from kvtui.text import UNKNOWN, clock_time, milliseconds, one_line, rate
 from kvtui.ui.draw.bars import gauge
@@ -147,7 +148,7 @@ def _level_row(live: LiveState, width: int) -> Row:
     wanted = progress.wanted
     of = tr("{done} of ", done=progress.done) if wanted else ""
     count = of + counted(wanted or progress.done, later("{n} request"), later("{n} requests"))
-    words = tr("getting ready") if live.preparing else one_line(progress.label, 60)
+    words = tr("getting ready") if live.preparing else one_line(label_shown(progress.label), 60)
     label = row((words, "strong"))
     return _bar_row(label, progress.done, wanted or max(1, progress.done), count, width, "used")
 

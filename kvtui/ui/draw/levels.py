@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from kvtui.bench.figures.finding import Finding
 from kvtui.bench.figures.levels import Level
 from kvtui.bench.figures.quantiles import Figure
+from kvtui.bench.work.labels import label_shown
 from kvtui.language import later, tr
 from kvtui.text import UNKNOWN, milliseconds, one_line, rate
 from kvtui.ui.look.rows import Row, Span, left, right, row, wrap
@@ -115,6 +116,7 @@ def level_rows(levels: Sequence[Level], width: int) -> list[Row]:
     if not levels:
         return [row((tr("no level is done yet"), "muted"))]
     columns = list(_COLUMNS)
+    names = [one_line(label_shown(level.label), 60) for level in levels]
     if any(level.ttft_warm_ms for level in levels):
         columns.insert(4, _WARM)
     if any(level.goodput_share is not None for level in levels):
@@ -127,7 +129,7 @@ def level_rows(levels: Sequence[Level], width: int) -> list[Row]:
         for column in columns
     }
     bound = any(level.client is not None and level.client.client_bound for level in levels)
-    longest = min(_MOST_LABEL, max(len(level.label) for level in levels) + 2 * bound)
+    longest = min(_MOST_LABEL, max(map(cell_len, names)) + 2 * bound)
     room = width - max(_LEAST_LABEL, min(longest, width // 3))
     while len(columns) > 1 and sum(sizes[column] for column in columns) > room:
         last = max(column.rank for column in columns)
@@ -136,9 +138,8 @@ def level_rows(levels: Sequence[Level], width: int) -> list[Row]:
     head: list[Span] = [Span(left(tr("level"), label), "muted")]
     head += [Span(right(tr(column.head), sizes[column]), "muted") for column in columns]
     lines: list[Row] = [tuple(head)]
-    for level in levels:
+    for level, name in zip(levels, names, strict=True):
         part = level.client is not None and level.client.client_bound
-        name = one_line(level.label, 60)
         spans = [Span(left(f"▲ {name}" if part else name, label), "warn" if part else "text")]
         for column in columns:
             role = "bad" if column.head == "failed" and level.failed else column.role

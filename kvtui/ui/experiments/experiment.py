@@ -26,6 +26,7 @@ from kvtui.bench.running.progress import (
     RequestStarted,
     StageStarted,
 )
+from kvtui.bench.work.labels import label_shown
 from kvtui.language import tr
 from kvtui.measure.gaps import Gaps
 from kvtui.text import one_line
@@ -171,7 +172,7 @@ class Experiment:
     @property
     def level(self) -> str:
         """The level that runs now."""
-        return one_line(self.workload.stages[self._stage].label, 60)
+        return one_line(label_shown(self.workload.stages[self._stage].label), 60)
 
     def run_on(self, lane: int) -> Run | None:
         """The request on a lane."""

@@ -8,6 +8,7 @@ from statistics import median
 
 from kvtui.bench.figures.levels import Level
 from kvtui.bench.figures.sample import Sample
+from kvtui.bench.work.labels import label_shown
 from kvtui.bench.work.workload import Workload
 from kvtui.language import tr
 from kvtui.measure.gaps import Gaps
@@ -77,7 +78,7 @@ def _turns(workload: Workload, samples: Sequence[Sample]) -> Plot | None:
         ordered = sorted(ours, key=lambda s: s.start_s)
         points = [(float(at), s.decode_tps) for at, s in enumerate(ordered, 1) if s.decode_tps]
         if points:
-            series.append(Series(one_line(target.name, 40), tuple(points)))
+            series.append(Series(one_line(label_shown(target.name), 40), tuple(points)))
     title = tr("TPS of each request, by endpoint")
     return Plot("turns", title, tr("request"), "tok/s", tuple(series))
 
@@ -93,10 +94,10 @@ def _position(workload: Workload, samples: Sequence[Sample]) -> Plot | None:
     for number in stages:
         ours = [s for s in samples if s.stage == number and not s.failed and not s.warmup]
         points = [(x, 1000 / ms) for x, ms in positions(ours) if ms > 0]
-        label = workload.stages[number].label.rpartition(", ")[2]
+        label = label_shown(workload.stages[number].label.rpartition(", ")[2])
         if points:
             series.append(Series(label, _thinned(points)))
-    return Plot("position", tr("TPS against position"), "position", "tok/s", tuple(series))
+    return Plot("position", tr("TPS against position"), tr("position"), "tok/s", tuple(series))
 
 
 def _thinned(points: list[Point]) -> tuple[Point, ...]:
@@ -137,7 +138,7 @@ def _prompt(workload: Workload, levels: Sequence[Level]) -> Plot | None:
 
 
 def _short(row: Level) -> str:
-    return row.label.rpartition(", ")[2] if "," in row.label else _kind(row.label)
+    return label_shown(row.label.rpartition(", ")[2] if "," in row.label else _kind(row.label))
 
 
 def _load(workload: Workload, levels: Sequence[Level]) -> Plot | None:
@@ -154,7 +155,7 @@ def _load(workload: Workload, levels: Sequence[Level]) -> Plot | None:
         lambda row: (row.prompt_tokens_wanted, row.max_tokens, row.kv_cache),
         lambda row: tr(
             "{prompt_tokens_wanted}→{max_tokens} tokens",
-            prompt_tokens_wanted=row.prompt_tokens_wanted or "own",
+            prompt_tokens_wanted=row.prompt_tokens_wanted or tr("own"),
             max_tokens=row.max_tokens,
         ),
         point,
@@ -178,7 +179,10 @@ def _length(workload: Workload, levels: Sequence[Level]) -> Plot | None:
             row.decode_tps.p50 if row.decode_tps else None,
         )
 
-    series = _grouped(levels, lambda row: _kind(row.label), lambda row: _kind(row.label), point)
+    def name(row: Level) -> str:
+        return label_shown(_kind(row.label))
+
+    series = _grouped(levels, lambda row: _kind(row.label), name, point)
     return Plot(
         "length", tr("TPS against length of the answer"), tr("answer tokens"), "tok/s", series
     )
