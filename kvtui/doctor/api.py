@@ -20,6 +20,7 @@ from kvtui.failure import Evidence, ExceptionFact, Verdict, classify
 from kvtui.language import later, tr
 from kvtui.measure.figures import RunFigures
 from kvtui.measure.meter import Meter
+from kvtui.proxy import Proxy
 from kvtui.stream.client import Clients, request_headers
 from kvtui.stream.exchange import Exchange
 from kvtui.stream.gather import Redactor, secrets_of
@@ -31,7 +32,6 @@ from kvtui.stream.models import (
     wrong_path,
 )
 from kvtui.stream.patience import LIST_S, Patience
-from kvtui.stream.proxy import Proxy
 from kvtui.stream.quirks import Quirks, recognise, refused
 from kvtui.stream.request import Request
 from kvtui.stream.sending import Flight, current_flight

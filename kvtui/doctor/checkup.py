@@ -19,8 +19,8 @@ from kvtui.doctor.steps import Step, not_reached
 from kvtui.failure.evidence import Phase, WaitingFor
 from kvtui.failure.urlform import url_problem
 from kvtui.language import tr
+from kvtui.proxy import Proxy, ProxySettingError, proxy_for
 from kvtui.stream.gather import Redactor, cannot_be_sent, key_facts
-from kvtui.stream.proxy import Proxy, ProxySettingError, proxy_for
 from kvtui.text import one_line
 
 if TYPE_CHECKING:

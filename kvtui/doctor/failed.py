@@ -7,8 +7,8 @@ from typing import Any
 from kvtui.config import Endpoint
 from kvtui.doctor.steps import Step
 from kvtui.failure import Evidence, Verdict, classify
+from kvtui.proxy import Proxy
 from kvtui.stream.gather import Redactor, key_facts, urlsplit_or_none
-from kvtui.stream.proxy import Proxy
 from kvtui.text import one_line
 
 

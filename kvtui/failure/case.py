@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import SplitResult, urlsplit
@@ -12,6 +11,7 @@ from kvtui.failure.evidence import Evidence
 from kvtui.failure.providers import Provider, identify
 from kvtui.failure.transport import Kind, kind_of, network_links
 from kvtui.failure.wordings import group
+from kvtui.hosts import is_local
 
 
 @dataclass(frozen=True)
@@ -103,15 +103,8 @@ class Case:
 
     @cached_property
     def local(self) -> bool:
-        """True for loopback, private and link-local hosts."""
-        host = self.host
-        if host in ("localhost", "host.docker.internal") or host.endswith((".local", ".localhost")):
-            return True
-        try:
-            address = ipaddress.ip_address(host)
-        except ValueError:
-            return False
-        return address.is_private or address.is_loopback or address.is_link_local
+        """True for this machine's hosts and those of a private network."""
+        return is_local(self.host)
 
     @cached_property
     def provider(self) -> Provider | None:

@@ -9,9 +9,9 @@ import httpx2
 
 from kvtui.failure import Evidence, ExceptionFact
 from kvtui.failure.evidence import Phase
+from kvtui.proxy import Proxy, proxy_unused
 from kvtui.stream.body import streams
 from kvtui.stream.gather import Redactor, key_facts, urlsplit_or_none
-from kvtui.stream.proxy import Proxy, proxy_unused
 from kvtui.stream.reader import Reader
 from kvtui.stream.request import Request
 from kvtui.stream.watchdog import Watchdog

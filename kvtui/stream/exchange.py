@@ -12,13 +12,13 @@ from openai import APIStatusError, OpenAIError
 
 from kvtui.failure import Evidence
 from kvtui.failure.transport import kind_of
+from kvtui.proxy import Proxy, ProxySettingError, proxy_for
 from kvtui.stream.attempt import Attempt, evidence_of
 from kvtui.stream.body import UnsendableError, unsendable, unsendable_header
 from kvtui.stream.client import Clients, parameters_of
 from kvtui.stream.events import Connected, Ended, Event, Headers, Sent, Sink
 from kvtui.stream.gather import Redactor, cannot_be_sent, key_facts, server_ms
 from kvtui.stream.models import clean_base_url, find_base_url, wrong_path
-from kvtui.stream.proxy import Proxy, ProxySettingError, proxy_for
 from kvtui.stream.quirks import Quirks, after_refusal, recognise
 from kvtui.stream.request import Request
 from kvtui.stream.sending import Flight, current_flight

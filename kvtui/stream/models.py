@@ -15,10 +15,10 @@ from openai import APIStatusError, OpenAIError
 
 from kvtui.config import Endpoint
 from kvtui.failure.urlform import path_candidates
+from kvtui.proxy import proxy_for
 from kvtui.redaction import holds, is_telling
 from kvtui.stream.client import Clients, request_headers
 from kvtui.stream.gather import secrets_of
-from kvtui.stream.proxy import proxy_for
 from kvtui.stream.sending import Flight, current_flight
 
 _PASTED = ("/chat/completions", "/completions", "/responses", "/models", "/embeddings")

@@ -7,7 +7,7 @@ from time import perf_counter
 
 from kvtui.failure import ExceptionFact
 from kvtui.failure.evidence import Phase, WaitingFor
-from kvtui.stream.proxy import Proxy
+from kvtui.proxy import Proxy
 from kvtui.stream.request import Timeouts
 from kvtui.stream.sending import Flight
 

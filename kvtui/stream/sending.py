@@ -15,7 +15,7 @@ from aiohttp import payload
 from aiohttp.abc import AbstractStreamWriter
 
 from kvtui.failure.evidence import WaitingFor
-from kvtui.stream.proxy import Proxy
+from kvtui.proxy import Proxy
 
 
 def _ignore(*_: object) -> None:

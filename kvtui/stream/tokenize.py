@@ -17,8 +17,8 @@ import httpx2
 from openai import OpenAIError
 
 from kvtui.config import Endpoint
+from kvtui.proxy import ProxySettingError, proxy_for
 from kvtui.stream.client import Clients, request_headers
-from kvtui.stream.proxy import ProxySettingError, proxy_for
 from kvtui.stream.sending import Flight, current_flight
 
 FORMS = ("prompt", "content", "inputs")

@@ -21,8 +21,8 @@ from aiohttp import http_exceptions
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 
+from kvtui.proxy import login_header, proxy_arguments
 from kvtui.stream.encoding import Inflater, UndecodableError
-from kvtui.stream.proxy import proxy_arguments
 from kvtui.stream.sending import Flight, SentBody, connections_told, current_flight
 from kvtui.stream.turns import Turns
 
@@ -242,6 +242,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
             if name.lower() not in _DROPPED_HEADERS
         ]
         headers.append(("Accept-Encoding", "identity"))
+        headers += login_header(flight.proxy, str(request.url)).items()
         with _mapped():
             response = await self._session.request(
                 request.method,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
+from kvtui.proxy import ProxySettingError, login_header, proxy_arguments, proxy_for
 from kvtui.redaction import holds, is_telling
-from kvtui.telemetry.places import is_local
 from kvtui.telemetry.status import clean
 from kvtui.text import redact
 
@@ -76,8 +75,10 @@ class Client:
         if urlsplit(url).username is not None:  # user name and password in the URL go instead
             headers.pop("Authorization", None)
         try:
+            proxy = proxy_for(url)
+            headers |= login_header(proxy, url)
             async with session.get(
-                url, headers=headers, allow_redirects=False, proxy=_proxy(url)
+                url, headers=headers, allow_redirects=False, **proxy_arguments(proxy)
             ) as response:
                 body = await _bounded(response)
                 kind = response.headers.get("Content-Type", "")
@@ -97,6 +98,8 @@ class Client:
     def _sentence(self, url: str, error: Exception) -> str:
         parts = urlsplit(url)
         host = self.hide(parts.netloc.rpartition("@")[2])
+        if isinstance(error, ProxySettingError):
+            return f"{self.hide(str(error))}: correct the variable, or unset it."
         if isinstance(error, TimeoutError):
             return f"{host} did not answer within {self._timeout_s:g} s."
         if isinstance(error, aiohttp.ClientConnectorDNSError):
@@ -126,13 +129,3 @@ async def _bounded(response: aiohttp.ClientResponse) -> bytes | None:
             return None
         blocks.append(block)
     return b"".join(blocks)
-
-
-def _proxy(url: str) -> str | None:
-    """The proxy of the environment for this URL; none before hosts of this machine or network."""
-    parts = urlsplit(url)
-    if is_local(url) or proxy_bypass(parts.netloc.rpartition("@")[2]):
-        return None
-    proxies = getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    return proxy if proxy and proxy.startswith(("http://", "https://")) else None

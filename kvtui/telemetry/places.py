@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import ipaddress
 from urllib.parse import urlsplit, urlunsplit
+
+from kvtui import hosts
 
 
 def roots(base_url: str) -> tuple[str, ...]:
@@ -37,23 +38,10 @@ def without_userinfo(url: str) -> str:
 
 
 def is_local(url: str) -> bool:
-    """Whether the host is this machine or one of a private network: no proxy stands before it."""
-    host = (urlsplit(url).hostname or "").rstrip(".").lower()
-    if host == "localhost" or host.endswith((".localhost", ".local")):
-        return True
-    try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return "." not in host
-    return address.is_private or address.is_loopback or address.is_link_local
+    """Whether the URL's host is this machine or of a private network."""
+    return hosts.is_local(urlsplit(url).hostname or "")
 
 
 def is_loopback(url: str) -> bool:
-    """Whether the host is this machine itself: the only one that may be asked unbidden."""
-    host = (urlsplit(url).hostname or "").rstrip(".").lower()
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    """Whether the URL's host is this machine itself: the only one that may be asked unbidden."""
+    return hosts.is_loopback(urlsplit(url).hostname or "")

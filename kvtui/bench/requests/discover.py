@@ -14,6 +14,7 @@ from kvtui.bench.requests.prepared import Prepared
 from kvtui.config import Endpoint
 from kvtui.failure import Evidence, classify
 from kvtui.failure.evidence import Phase
+from kvtui.proxy import Proxy, ProxySettingError, proxy_for
 from kvtui.stream.body import UnsendableError, unsendable_header
 from kvtui.stream.client import Clients
 from kvtui.stream.gather import Redactor, cannot_be_sent, key_facts, urlsplit_or_none
@@ -26,7 +27,6 @@ from kvtui.stream.models import (
     wrong_path,
 )
 from kvtui.stream.patience import LIST_S, Patience
-from kvtui.stream.proxy import Proxy, ProxySettingError, proxy_for
 from kvtui.stream.quirks import Quirks, recognise
 from kvtui.stream.request import Timeouts
 

@@ -91,6 +91,19 @@ def test_a_connection_that_is_never_ready(session: Session, serve: Serve) -> Non
     assert figures.connect_ms is None
 
 
+def test_a_proxy_is_given_its_login(
+    session: Session, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve(lambda asked: sse("Hello"))
+    monkeypatch.setenv("HTTP_PROXY", server.url.replace("//", "//me:secret@"))
+    monkeypatch.delenv("http_proxy", raising=False)
+    asked = Request(Endpoint("http://llm.example.com/v1", "test"), "m", "Hi")
+    figures = session.start(asked).result(20)
+    assert figures.content == "Hello"
+    assert server.asked[0].headers["proxy-authorization"] == "Basic bWU6c2VjcmV0"
+    assert "secret" not in repr(figures.evidence)
+
+
 def test_a_stop_while_waiting_is_no_failure(session: Session, serve: Serve) -> None:
     server = serve(lambda asked: None)
     run = session.start(request(server))

@@ -15,6 +15,7 @@ class Asked(NamedTuple):
     path: str
     authorization: str | None
     team: str | None
+    proxy_login: str | None = None
 
 
 class FakeServer:
@@ -63,7 +64,8 @@ class FakeServer:
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         headers = request.headers
-        self.asked.append(Asked(request.path, headers.get("Authorization"), headers.get("X-Team")))
+        known = ("Authorization", "X-Team", "Proxy-Authorization")
+        self.asked.append(Asked(request.path, *map(headers.get, known)))
         self.reached.set()
         page = self.pages.get(request.path)
         if page is None:

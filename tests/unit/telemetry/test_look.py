@@ -260,15 +260,54 @@ async def test_user_and_password_of_the_url_are_sent_and_never_shown(
     assert {asked.authorization for asked in server.asked} == {"Basic YW5uOnBhc3Mtd29yZA=="}
 
 
-def test_a_proxy_stands_only_before_hosts_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "no_proxy", "all_proxy", "HTTP_PROXY", "NO_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("http_proxy", "http://proxy:3128")
-    monkeypatch.setenv("no_proxy", "inside.example")
-    assert fetch._proxy("http://api.example.com/metrics") == "http://proxy:3128"
-    assert fetch._proxy("http://inside.example/metrics") is None
-    assert fetch._proxy("http://127.0.0.1:8000/metrics") is None
-    assert fetch._proxy("http://10.0.0.5:8000/metrics") is None
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Without any proxy."""
+    for scheme in ("http", "https", "all", "no"):
+        monkeypatch.delenv(f"{scheme}_proxy", raising=False)
+        monkeypatch.delenv(f"{scheme.upper()}_PROXY", raising=False)
+    return monkeypatch
+
+
+async def test_a_host_elsewhere_is_asked_through_the_proxy_with_its_login(
+    server: FakeServer, page: Page, environment: pytest.MonkeyPatch
+) -> None:
+    server.text("/metrics", page("vllm.prom"))
+    environment.setenv("HTTP_PROXY", server.origin.replace("//", "//me:hid%20den@"))
+    status = await look_at(Look("http://api.example.com/v1", KEY))
+    assert status.kind == "vllm"
+    assert server.asked[0].proxy_login == "Basic bWU6aGlkIGRlbg=="
+
+
+@pytest.mark.parametrize("rule", ["*.invalid", "nowhere.invalid:80 other", "*"])
+async def test_what_the_requests_pass_by_the_proxy_this_does_too(
+    server: FakeServer, environment: pytest.MonkeyPatch, rule: str
+) -> None:
+    """One reading of NO_PROXY: ``*.`` and white space count here too."""
+    environment.setenv("HTTP_PROXY", server.origin)
+    environment.setenv("NO_PROXY", rule)
+    await look_at(Look("http://nowhere.invalid/v1"))
+    assert server.asked == []
+
+
+async def test_an_empty_variable_switches_the_proxy_off(
+    server: FakeServer, environment: pytest.MonkeyPatch
+) -> None:
+    environment.setenv("HTTP_PROXY", server.origin)
+    environment.setenv("http_proxy", "")
+    await look_at(Look("http://nowhere.invalid/v1"))
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("value", ["socks5://me:hidden@127.0.0.1:1080", "http://me:hidden@h:port"])
+async def test_a_proxy_that_cannot_be_used_is_named_and_not_passed_by(
+    environment: pytest.MonkeyPatch, value: str
+) -> None:
+    environment.setenv("ALL_PROXY", value)
+    status = await look_at(Look("http://api.example.com/v1"))
+    assert not status.answered
+    assert "ALL_PROXY" in status.notes[0]
+    assert "hidden" not in status.notes[0]
 
 
 async def test_cancelling_a_look_leaves_nothing_behind(server: FakeServer) -> None:

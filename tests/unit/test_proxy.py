@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvtui.stream.proxy import (
+from kvtui.proxy import (
     Proxy,
     ProxySettingError,
     is_local,
+    login_header,
     proxy_arguments,
     proxy_for,
     proxy_unused,
@@ -159,7 +160,9 @@ def test_credentials_go_into_a_header_and_nowhere_else() -> None:
     arguments = proxy_arguments(proxy)
     assert arguments["proxy"] == "http://p:8080"
     assert arguments["proxy_headers"] == {"Proxy-Authorization": "Basic bWU6c2VjcmV0"}
-    assert proxy_arguments(None) == {}
+    assert login_header(proxy, FAR) == {}  # the host's own, behind the tunnel
+    assert login_header(proxy, "http://api.example.com") == arguments["proxy_headers"]
+    assert proxy_arguments(None) == login_header(None, "http://x.test") == {}
 
 
 def test_the_variable_of_a_proxy_that_is_left_out_for_a_local_host() -> None:

@@ -12,6 +12,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies
 
+from kvtui.hosts import Address, address_of, is_local
+
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
@@ -36,17 +38,6 @@ SYSTEM = "the system's settings"
 """Where a proxy comes from that no variable names (Windows, macOS)."""
 
 
-def is_local(host: str) -> bool:
-    """Whether ``host`` is this machine or a private network: no proxy is asked for those."""
-    name = host.strip("[]").rstrip(".").lower()
-    if name == "localhost" or name.endswith((".localhost", ".local", ".internal", ".lan")):
-        return True
-    address = _address(name)
-    if address is None:
-        return bool(name) and "." not in name
-    return not address.is_global or address.is_private
-
-
 def proxy_unused(url: str, environ: Mapping[str, str] | None = None) -> str | None:
     """The variable that names a proxy which is not asked because the URL's host is local."""
     parts = urlsplit(url)
@@ -55,15 +46,6 @@ def proxy_unused(url: str, environ: Mapping[str, str] | None = None) -> str | No
     settings, names = _settings(environ)
     schemes = (scheme for scheme in (parts.scheme.lower(), "all") if settings.get(scheme))
     return next((names.get(scheme, SYSTEM) for scheme in schemes), None)
-
-
-def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """``host`` as an address, one that wraps an IPv4 address as that; None for a name."""
-    try:
-        address = ipaddress.ip_address(host.strip("[]").partition("%")[0])
-    except ValueError:
-        return None
-    return getattr(address, "ipv4_mapped", None) or address
 
 
 def proxy_for(url: str, environ: Mapping[str, str] | None = None) -> Proxy | None:
@@ -117,7 +99,7 @@ def _excluded(host: str, port: int, rules: str) -> bool:
     a dot or ``*.`` in front or without; an address for itself in any spelling; a network for all in
     it; a port narrows an entry.
     """
-    own = _address(host)
+    own = address_of(host)
     for entry in re.split(r"[,\s]+", rules.lower()):
         if entry == "*":
             return True
@@ -125,23 +107,21 @@ def _excluded(host: str, port: int, rules: str) -> bool:
             if _in_network(own, entry):
                 return True
             continue
-        if own is not None and own == _address(entry):
+        if own is not None and own == address_of(entry):
             return True
         match = _RULE.fullmatch(entry.rstrip("/"))
         if match is None or not match["host"] or match["port"] not in (None, str(port)):
             continue
         name = match["host"].removeprefix("*").strip(".")
         if own is not None:
-            if own == _address(name):
+            if own == address_of(name):
                 return True
         elif name and (host.rstrip(".") == name or host.rstrip(".").endswith(f".{name}")):
             return True
     return False
 
 
-def _in_network(
-    address: ipaddress.IPv4Address | ipaddress.IPv6Address | None, network: str
-) -> bool:
+def _in_network(address: Address | None, network: str) -> bool:
     try:
         net = ipaddress.ip_network(network.replace("[", "").replace("]", ""), strict=False)
     except ValueError:
@@ -175,11 +155,22 @@ def _parse(value: str, variable: str) -> Proxy:
 
 
 def proxy_arguments(proxy: Proxy | None) -> dict[str, Any]:
-    """What aiohttp's ``request`` takes for it."""
+    """What aiohttp's ``request`` takes for it; see ``login_header`` for plain HTTP."""
     if proxy is None:
         return {}
     arguments: dict[str, Any] = {"proxy": proxy.url}
-    if proxy.login is not None:
-        token = base64.b64encode(":".join(proxy.login).encode()).decode("ascii")
-        arguments["proxy_headers"] = {"Proxy-Authorization": f"Basic {token}"}
+    if login := _login(proxy):
+        arguments["proxy_headers"] = login  # sent with CONNECT only
     return arguments
+
+
+def login_header(proxy: Proxy | None, url: str) -> dict[str, str]:
+    """The proxy's login as a header of the request itself: of one that the proxy reads (http)."""
+    return _login(proxy) if proxy is not None and url.lower().startswith("http:") else {}
+
+
+def _login(proxy: Proxy) -> dict[str, str]:
+    if proxy.login is None:
+        return {}
+    token = base64.b64encode(":".join(proxy.login).encode()).decode("ascii")
+    return {"Proxy-Authorization": f"Basic {token}"}
