@@ -35,5 +35,5 @@ def print_record(
         except RecordError as error:
             raise BadInput(str(error)) from None
         click.echo(text.encode("utf-8", "replace"), nl=False)
-    measured = [s for s in record.samples if not s.warmup]
-    return 1 if any(s.failed for s in measured) or not measured else 0
+    failed = [s.failed for s in record.samples if not s.warmup]
+    return 1 if any(failed) or not failed else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from kvtui.bench.evaluation.lengths import prompt_lengths
 from kvtui.bench.figures.finding import Finding
 from kvtui.bench.figures.levels import Level
 from kvtui.bench.figures.sample import Sample
+from kvtui.bench.figures.samples import Samples
 from kvtui.bench.figures.summary import template_of
 from kvtui.bench.requests.targets import Target
 from kvtui.bench.running import search
@@ -49,7 +51,7 @@ def findings_of(
         words: How synthetic prompts were made.
         targets: The endpoints of a run that has several.
     """
-    measured = [s for s in samples if not s.warmup and not s.stopped]
+    measured = Samples(s for s in samples if not s.warmup and not s.stopped)
     by_preset = {
         "article": reading.article,
         "prefill": reading.prefill,
@@ -287,8 +289,8 @@ def _cautions(
                 {"tokens": template},
             )
         )
-    if not workload.stages[0].same_prompt and any(s.warm(template) for s in samples):
-        share = sum(s.warm(template) for s in samples)
+    share = sum(s.warm(template) for s in samples)
+    if share and not workload.stages[0].same_prompt:
         found.append(
             Finding(
                 "warm",
@@ -300,25 +302,28 @@ def _cautions(
                 ),
             )
         )
-    classes: dict[str, list[Sample]] = {}
+    classes: Counter[str] = Counter()
+    first: dict[str, Sample] = {}
     for sample in samples:
         if sample.failed:
-            classes.setdefault(f"{sample.cls}.{sample.subcode}", []).append(sample)
+            name = f"{sample.cls}.{sample.subcode}"
+            classes[name] += 1
+            first.setdefault(name, sample)
     for name, failed in classes.items():
-        detail = failed[0].failure or {}
+        detail = first[name].failure or {}
         said = [detail.get("message") or "", *(detail.get("fixes") or ())][:2]
         found.append(
             Finding(
                 "failures",
                 tr(
                     "{n} of {all} requests failed as {name}: {message}",
-                    n=len(failed),
+                    n=failed,
                     all=len(samples),
                     name=name,
                     message=" ".join(advice_shown(name, text) for text in said).strip(),
                 ).strip(),
                 None,
-                {"outcome": name, "n": len(failed)},
+                {"outcome": name, "n": failed},
             )
         )
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -12,7 +12,13 @@ from kvtui.bench.evaluation import peers
 from kvtui.bench.evaluation.sides import Side, SideError, SideLevel, clean, known
 from kvtui.reading import read_at_most
 
+if TYPE_CHECKING:
+    from kvtui.bench.figures.sample import Sample
+
 _MOST_FILE = 1 << 30
+_TESTABLE = ("ttft_ms", "tpot_ms", "e2e_ms", "decode_tps")
+_BEGIN = b'{"type":"run"'
+"""How a record begins: its lines are read one by one, however many there are."""
 
 
 def read_side(path: Path) -> Side:
@@ -22,6 +28,11 @@ def read_side(path: Path) -> Side:
         SideError: It cannot be read, or is of no known kind.
     """
     try:
+        if path.is_file():  # a pipe can be read once only
+            with path.open("rb") as file:
+                ours = file.read(len(_BEGIN)) == _BEGIN
+            if ours:
+                return _whole(path, _record(path))
         if path.stat().st_size > _MOST_FILE or path.is_char_device():  # without an end
             raise SideError(f"{path} is larger than {_MOST_FILE >> 30} GiB.")
         data = read_at_most(path, _MOST_FILE)
@@ -33,6 +44,10 @@ def read_side(path: Path) -> Side:
         if isinstance(error, SideError):
             raise
         raise SideError(f"{path}: what is in it is not as expected ({error!r}).") from None
+    return _whole(path, side)
+
+
+def _whole(path: Path, side: Side) -> Side:
     if not side.levels:
         raise SideError(f"{path} holds no finished request.")
     return side
@@ -95,20 +110,15 @@ def _record(path: Path) -> Side:
         record = read_record(path)
     except RecordError as error:
         raise SideError(str(error)) from None
-    stages = [kind_of(stage) for stage in record.workload.stages]
+    labels = [kind_of(stage).label for stage in record.workload.stages]
     template = template_of(record.workload, record.samples)
+    series: dict[str, _Series] = {}
+    for sample in record.samples:
+        if sample.completed and not sample.warmup:
+            series.setdefault(labels[sample.stage], _Series()).add(sample, template)
     rows = []
     for row in levels_of(record.workload, record.samples, record.health, record.ended_early):
-        ours = [
-            s
-            for s in record.samples
-            if s.completed and not s.warmup and stages[s.stage].label == row.label
-        ]
-        ours.sort(key=lambda s: (s.stage, s.segment, s.start_s))
-        cold = [s for s in ours if not s.warm(template)]
-        names = ("tpot_ms", "e2e_ms", "decode_tps")
-        values = {name: clean([getattr(s, name) for s in ours]) for name in names}
-        values["ttft_ms"] = clean([s.ttft_ms for s in cold or ours])
+        values = series.get(row.label, _Series()).values()
         scalars: dict[str, Any] = {
             "output_tps": row.output_tps,
             "steady_output_tps": row.steady_output_tps,
@@ -132,6 +142,26 @@ def _record(path: Path) -> Side:
         )
     model = (record.header.get("endpoint") or {}).get("model")
     return Side(path.name, "kvtui", model, tuple(rows))
+
+
+class _Series:
+    """The figures of a level's requests, in the order in which they were sent."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[int, int, float, bool, tuple[float | None, ...]]] = []
+
+    def add(self, sample: Sample, template: int) -> None:
+        """A request that completed."""
+        at = sample.stage, sample.segment, sample.start_s
+        figures = tuple(getattr(sample, name) for name in _TESTABLE)
+        self._rows.append((*at, sample.warm(template), figures))
+
+    def values(self) -> dict[str, tuple[float, ...]]:
+        """Each figure's; of TTFT those of cold requests, where there are any."""
+        rows = sorted(self._rows, key=lambda row: row[:3])
+        found = {name: clean([row[4][at] for row in rows]) for at, name in enumerate(_TESTABLE)}
+        cold = [row for row in rows if not row[3]] or rows
+        return {**found, "ttft_ms": clean([row[4][0] for row in cold])}
 
 
 def _bench(path: Path, table: Mapping[str, Any]) -> Side:

@@ -64,9 +64,8 @@ def document(results: Results, *, interrupted: bool = False) -> dict[str, Any]:
     if translated():
         with in_english():
             findings = results_of(record).findings
-    failures = [s for s in record.samples if s.failed and not s.warmup] or [
-        s for s in record.samples if s.failed
-    ]
+    failures = (s for s in record.samples if s.failed)
+    failure = min(failures, key=lambda s: s.warmup, default=None)  # the first one that counts
     return {
         "schema": SCHEMA,
         "preset": record.workload.preset,
@@ -94,7 +93,7 @@ def document(results: Results, *, interrupted: bool = False) -> dict[str, Any]:
         "memory": [msgspec.to_builtins(room) for room in record.workload.rooms],
         "levels": [msgspec.to_builtins(row) for row in results.levels],
         "findings": [finding.table() for finding in findings],
-        "failure": failures[0].failure if failures else None,
+        "failure": failure and failure.failure,
         "formulas": FORMULAS,
         "intervals": METHOD,
         "tags": list(record.tags),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from array import array
 from time import perf_counter
 
 import msgspec
@@ -43,20 +43,25 @@ def _late(sample: Sample) -> bool:
     return known >= LATE_S * 1000 and known > _PART * min(span, sample.ttft_ms or span)
 
 
-class HealthWatch:
-    """Made when the stage begins."""
+class Lateness:
+    """How late this client was, request by request."""
 
     def __init__(self) -> None:
-        self._t = perf_counter()
-        self._cpu = time.process_time()
+        self._lags, self._starts = array("d"), array("d")
+        self._mattered = 0
 
-    def end(self, samples: Sequence[Sample]) -> Health:
-        """The health over the time since it was made, in which ``samples`` were taken."""
-        span = max(perf_counter() - self._t, 1e-9)
-        cpu = (time.process_time() - self._cpu) / span
-        lags = sorted(s.loop_lag_ms for s in samples if s.loop_lag_ms is not None)
-        late = sorted(s.late_ms for s in samples if s.late_ms is not None)
-        share = sum(map(_late, samples)) / len(lags) if lags else 0.0
+    def add(self, sample: Sample) -> None:
+        """A request that has ended."""
+        if sample.loop_lag_ms is not None:
+            self._lags.append(sample.loop_lag_ms)
+        if sample.late_ms is not None:
+            self._starts.append(sample.late_ms)
+        self._mattered += _late(sample)
+
+    def health(self, cpu: float) -> Health:
+        """The health at a share ``cpu`` of a core."""
+        lags, late = sorted(self._lags), sorted(self._starts)
+        share = self._mattered / len(lags) if lags else 0.0
         return Health(
             loop_lag_ms_p50=round(lags[len(lags) // 2], 3) if lags else None,
             loop_lag_ms_max=round(lags[-1], 3) if lags else None,
@@ -67,3 +72,16 @@ class HealthWatch:
             else None,
             client_bound=share > _SHARE or cpu >= _BUSY,
         )
+
+
+class HealthWatch:
+    """Made when the stage begins."""
+
+    def __init__(self) -> None:
+        self._t = perf_counter()
+        self._cpu = time.process_time()
+
+    def end(self, lateness: Lateness) -> Health:
+        """The health over the time since it was made, in which the requests were taken."""
+        span = max(perf_counter() - self._t, 1e-9)
+        return lateness.health((time.process_time() - self._cpu) / span)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -10,12 +11,16 @@ import msgspec
 from kvtui.bench.figures.health import Health
 from kvtui.bench.figures.quantiles import Figure, figure
 from kvtui.bench.figures.sample import Sample
+from kvtui.bench.figures.stretches import Stretch
 from kvtui.bench.work.slo import Limit, keeps
 from kvtui.bench.work.workload import Stage
 
 FIGURES = (
     "ttfa_ms", "tpot_ms", "decode_tps", "e2e_ms", "e2e_tps", "itl_p50_ms", "itl_p99_ms",
     "gap_max_ms", "headers_ms", "first_event_ms",
+)  # fmt: skip
+_EACH = (
+    *FIGURES, "completion_tokens", "cached_prompt_tokens", "tokens_per_chunk", "prompt_tokens",
 )  # fmt: skip
 _SHORT = 0.98
 """An output below this part of the length asked for is said to be short."""
@@ -85,155 +90,118 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     ended_early: str
 
 
-def level(
-    stage: Stage,
-    samples: Sequence[Sample],
-    *,
-    health: Sequence[Health] = (),
-    limits: Sequence[Limit] = (),
-    ended_early: str = "",
-    template: int = 0,
-    interleaved: bool = False,
-    target: str = "",
-) -> Level:
-    """The results of one level.
+class LevelSums:
+    """What a level's figures are made from, request by request: each is looked at once."""
 
-    Args:
-        stage: What was asked.
-        samples: Its requests; warm-up ones are left out here.
-        health: How the client did, of each segment.
-        limits: What a request should keep, for the goodput.
-        ended_early: What ended it before its requests were through.
-        template: Prompt tokens that all of the run's prompts share (see ``template_of``).
-        target: The endpoint's name, where there are several.
-        interleaved: It took turns with other levels: the time between its turns is not its own.
-    """
-    measured = [s for s in samples if not s.warmup and not s.stopped]
-    done = [s for s in measured if s.completed]
-    failures = [s for s in measured if s.failed]
-    parts = _segments(measured, stage.concurrency if interleaved else 0)
-    spans = [_span(part) for part in parts]
-    duration = sum(spans)
-    steady_s, steady_tokens = _steady(stage, parts)
-    tokens = sum(s.tokens or 0 for s in done)
-    good = [s for s in done if keeps(limits, lambda name, s=s: getattr(s, name))]  # type: ignore[misc]
-    figures = {name: figure(getattr(s, name) for s in done) for name in FIGURES}
-    per_chunk = figure(s.tokens_per_chunk for s in done)
-    prompts = figure(s.prompt_tokens for s in done)
-    return Level(
-        label=stage.label,
-        target=target,
-        concurrency=stage.concurrency,
-        rate=stage.rate,
-        arrival=stage.arrival,
-        prompt_tokens=prompts.p50 if prompts else None,
-        prompt_tokens_wanted=stage.prompt_tokens,
-        max_tokens=stage.max_tokens,
-        kv_cache=stage.kv_cache,
-        same_prompt=stage.same_prompt,
-        requests=len(measured),
-        completed=len(done),
-        failed=dict(Counter(s.cls for s in failures)),
-        failed_subcodes=dict(Counter(f"{s.cls}.{s.subcode}" for s in failures)),
-        outcomes=dict(Counter(f"{s.cls}.{s.subcode}" for s in measured)),
-        duration_s=round(duration, 6),
-        output_tokens=tokens,
-        output_tps=tokens / duration if tokens and duration else None,
-        steady_output_tps=steady_tokens / steady_s if done and steady_s > 0 else None,
-        steady_s=round(steady_s, 6),
-        request_rate=len(done) / duration if done and duration else None,
-        goodput_rate=len(good) / duration if limits and duration else None,
-        goodput_share=len(good) / len(measured) if limits and measured else None,
-        peak_in_flight=max((_peak(part) for part in parts), default=0),
-        ttft_ms=figure(s.ttft_ms for s in done if not s.warm(template)),
-        ttft_warm_ms=figure(s.ttft_ms for s in done if s.warm(template)),
-        completion_tokens=figure(s.completion_tokens for s in done),
-        cached_prompt_tokens=figure(s.cached_prompt_tokens for s in done),
-        tokens_per_chunk=per_chunk.p50 if per_chunk else None,
-        token_source=dict(Counter(s.token_source for s in done)),
-        keep_alives=sum(s.keep_alives for s in done),
-        short_outputs=sum((s.tokens or 0) < _SHORT * stage.max_tokens for s in done),
-        client=merged(health),
-        ended_early=ended_early,
-        **figures,
-    )
+    def __init__(
+        self,
+        stage: Stage,
+        *,
+        limits: Sequence[Limit] = (),
+        template: int = 0,
+        interleaved: bool = False,
+    ) -> None:
+        """Nothing yet.
 
+        Args:
+            stage: What was asked.
+            limits: What a request should keep, for the goodput.
+            template: Prompt tokens that all of the run's prompts share (see ``template_of``).
+            interleaved: It took turns with other levels: the time between them is not its own.
+        """
+        self._stage = stage
+        self._wanted = _SHORT * stage.max_tokens
+        self._limits = limits
+        self._template = template
+        self._turn = stage.concurrency if interleaved else 0
+        self._stretches: dict[tuple[int, int, int], Stretch] = {}
+        """The stretches without a break, each with a clock of its own."""
+        self._values = {name: array("d") for name in (*_EACH, "ttft_ms", "ttft_warm_ms")}
+        self._requests = self._completed = self._good = self._short = 0
+        self._tokens = self._keep_alives = 0
+        self._failed: Counter[str] = Counter()
+        self._failed_subcodes: Counter[str] = Counter()
+        self._outcomes: Counter[str] = Counter()
+        self._token_source: Counter[str] = Counter()
 
-def _segments(samples: Sequence[Sample], turn: int) -> list[list[Sample]]:
-    """The stretches without a break, each with a clock of its own.
+    def add(self, sample: Sample) -> None:
+        """A request; warm-up ones, and those that a person stopped, are left out."""
+        if sample.warmup or sample.stopped:
+            return
+        self._requests += 1
+        turn = sample.index // self._turn if self._turn else 0
+        key = sample.stage, sample.segment, turn
+        self._stretches.setdefault(key, Stretch()).add(sample)
+        outcome = f"{sample.cls}.{sample.subcode}"
+        self._outcomes[outcome] += 1
+        if sample.failed:
+            self._failed[sample.cls] += 1
+            self._failed_subcodes[outcome] += 1
+            return
+        tokens = sample.tokens or 0
+        self._completed += 1
+        self._tokens += tokens
+        self._short += tokens < self._wanted
+        self._keep_alives += sample.keep_alives
+        self._token_source[sample.token_source] += 1
+        self._good += keeps(self._limits, lambda name: getattr(sample, name))
+        for name in _EACH:
+            if (value := getattr(sample, name)) is not None:
+                self._values[name].append(value)
+        if sample.ttft_ms is not None:
+            warm = sample.warm(self._template)
+            self._values["ttft_warm_ms" if warm else "ttft_ms"].append(sample.ttft_ms)
 
-    Args:
-        samples: What is to be parted.
-        turn: Requests of a turn, where levels took turns; else 0.
-    """
-    parts: dict[tuple[int, int, int], list[Sample]] = {}
-    for sample in samples:
-        key = sample.stage, sample.segment, sample.index // turn if turn else 0
-        parts.setdefault(key, []).append(sample)
-    return list(parts.values())
+    def level(
+        self, *, health: Sequence[Health] = (), ended_early: str = "", target: str = ""
+    ) -> Level:
+        """The results.
 
-
-def _begin(sample: Sample) -> float:
-    return sample.start_s if sample.send_s is None else sample.send_s
-
-
-def _finish(sample: Sample) -> float:
-    """The last token where there is one: what the server does after it is no part of the work."""
-    return sample.end_s if sample.last_s is None else sample.last_s
-
-
-def _span(samples: Sequence[Sample]) -> float:
-    return max(map(_finish, samples)) - min(map(_begin, samples))
-
-
-def _steps(samples: Sequence[Sample]) -> list[tuple[float, int]]:
-    steps = [(_begin(s), 1) for s in samples] + [(_finish(s), -1) for s in samples]
-    return sorted(steps)
-
-
-def _peak(samples: Sequence[Sample]) -> int:
-    flying = most = 0
-    for _, step in _steps(samples):
-        flying += step
-        most = max(most, flying)
-    return most
-
-
-def _steady(stage: Stage, parts: Sequence[Sequence[Sample]]) -> tuple[float, float]:
-    """Seconds of the steady window, and the tokens that came in it.
-
-    It begins when as many requests as the level has streams have been sent, and ends when the last
-    one is sent: from then on streams fall idle. One stream is always in use. At a rate it is the
-    time from the first request's end to the last one's start.
-    """
-    seconds = tokens = 0.0
-    for part in parts:
-        starts = sorted(map(_begin, part))
-        if stage.rate is not None:
-            low, high = min(map(_finish, part)), starts[-1]
-        elif stage.concurrency == 1:
-            low, high = starts[0], max(map(_finish, part))
-        elif len(part) > stage.concurrency:
-            low, high = starts[stage.concurrency - 1], starts[-1]
-        else:
-            continue
-        if high > low:
-            seconds += high - low
-            tokens += sum(_tokens_within(s, low, high) for s in part if s.completed)
-    return seconds, tokens
-
-
-def _tokens_within(sample: Sample, low: float, high: float) -> float:
-    """Tokens of a request that came between two times: the first at its stamp, the rest evenly."""
-    count = sample.tokens
-    first, last = sample.first_s, sample.last_s
-    if not count or first is None or last is None:
-        return 0.0
-    within = 1.0 if low <= first <= high else 0.0
-    if count == 1 or last <= first:
-        return count * within
-    overlap = max(0.0, min(last, high) - max(first, low))
-    return within + (count - 1) * overlap / (last - first)
+        Args:
+            health: How the client did, of each segment.
+            ended_early: What ended it before its requests were through.
+            target: The endpoint's name, where there are several.
+        """
+        stage, stretches = self._stage, self._stretches.values()
+        duration = sum(stretch.seconds for stretch in stretches)
+        windows = [stretch.steady(stage) for stretch in stretches]
+        steady_s, steady_tokens = sum(s for s, _ in windows), sum(t for _, t in windows)
+        done, tokens = self._completed, self._tokens
+        figures = {name: figure(values) for name, values in self._values.items()}
+        per_chunk, prompts = figures.pop("tokens_per_chunk"), figures.pop("prompt_tokens")
+        return Level(
+            label=stage.label,
+            target=target,
+            concurrency=stage.concurrency,
+            rate=stage.rate,
+            arrival=stage.arrival,
+            prompt_tokens=prompts.p50 if prompts else None,
+            prompt_tokens_wanted=stage.prompt_tokens,
+            max_tokens=stage.max_tokens,
+            kv_cache=stage.kv_cache,
+            same_prompt=stage.same_prompt,
+            requests=self._requests,
+            completed=done,
+            failed=dict(self._failed),
+            failed_subcodes=dict(self._failed_subcodes),
+            outcomes=dict(self._outcomes),
+            duration_s=round(duration, 6),
+            output_tokens=tokens,
+            output_tps=tokens / duration if tokens and duration else None,
+            steady_output_tps=steady_tokens / steady_s if done and steady_s > 0 else None,
+            steady_s=round(steady_s, 6),
+            request_rate=done / duration if done and duration else None,
+            goodput_rate=self._good / duration if self._limits and duration else None,
+            goodput_share=self._good / self._requests if self._limits and self._requests else None,
+            peak_in_flight=max((stretch.peak for stretch in stretches), default=0),
+            tokens_per_chunk=per_chunk.p50 if per_chunk else None,
+            token_source=dict(self._token_source),
+            keep_alives=self._keep_alives,
+            short_outputs=self._short,
+            client=merged(health),
+            ended_early=ended_early,
+            **figures,
+        )
 
 
 def merged(parts: Sequence[Health]) -> Health | None:

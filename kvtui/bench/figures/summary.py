@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from kvtui.bench.figures.health import Health
-from kvtui.bench.figures.levels import Level, level
+from kvtui.bench.figures.levels import Level, LevelSums
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.work.slo import parse_slo
 from kvtui.bench.work.workload import Stage, Workload
@@ -50,31 +50,26 @@ def levels_of(
     ended_early: Mapping[int, str] | None = None,
 ) -> list[Level]:
     """The levels that were begun, in the workload's order."""
-    limits = parse_slo(workload.slo)
-    template = template_of(workload, samples)
+    limits, template = parse_slo(workload.slo), template_of(workload, samples)
     groups: dict[Stage, list[int]] = {}
     for number, stage in enumerate(workload.stages):
         groups.setdefault(kind_of(stage), []).append(number)
-    by_stage: dict[int, list[Sample]] = {}
+    sums = {
+        kind: LevelSums(kind, limits=limits, template=template, interleaved=workload.interleave)
+        for kind in groups
+    }
+    by_stage = {number: sums[kind] for kind, numbers in groups.items() for number in numbers}
+    begun = set()
     for sample in samples:
-        by_stage.setdefault(sample.stage, []).append(sample)
+        if not sample.warmup:
+            begun.add(sample.stage)
+            by_stage[sample.stage].add(sample)
     rows = []
     for kind, numbers in groups.items():
-        ours = [sample for number in numbers for sample in by_stage.get(number, ())]
-        if not any(not sample.warmup for sample in ours):
+        if begun.isdisjoint(numbers):
             continue
         parts = [part for (number, _), part in health.items() if number in numbers]
         why = next((w for n, w in (ended_early or {}).items() if n in numbers), "")
-        rows.append(
-            level(
-                kind,
-                ours,
-                health=parts,
-                limits=limits,
-                ended_early=why,
-                template=template,
-                interleaved=workload.interleave,
-                target=workload.targets[kind.target].name if workload.targets else "",
-            )
-        )
+        target = workload.targets[kind.target].name if workload.targets else ""
+        rows.append(sums[kind].level(health=parts, ended_early=why, target=target))
     return rows

@@ -29,7 +29,7 @@ class Begun:
         if not outcome.stopped:
             self.recorder.end()
         self.recorder.close()
-        written = read_record(self.recorder.path)
+        written = read_record(self.recorder.path, requests=False)
         return replace(
             written,
             samples=outcome.samples,

@@ -13,7 +13,7 @@ import msgspec
 
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.records.record import read_header
-from kvtui.bench.records.schema import MOST_LINE, VERSION, RecordError, migrated
+from kvtui.bench.records.schema import MOST_LINE, REQUEST, VERSION, RecordError, migrated
 from kvtui.bench.records.tape import TapeError, unpack
 from kvtui.failure import Evidence, Verdict, classify
 from kvtui.measure.figures import RunFigures
@@ -146,7 +146,7 @@ def _requests(path: Path) -> Iterator[tuple[int, bytes, int]]:
     try:
         with path.open("rb") as file:
             _, version = read_header(file.readline(MOST_LINE), path)
-            lines = (line for line in lines_of(file, MOST_LINE) if b'"type":"request"' in line[:64])
+            lines = (line for line in lines_of(file, MOST_LINE) if line.startswith(REQUEST))
             for number, line in enumerate(lines, 1):
                 yield number, line, version
     except OSError as error:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,8 +34,10 @@ import msgspec
 
 from kvtui.bench.figures.health import Health
 from kvtui.bench.figures.sample import Sample
+from kvtui.bench.figures.samples import Samples
 from kvtui.bench.records.schema import (
     MOST_LINE,
+    REQUEST,
     SCHEMA,
     VERSION,
     RecordError,
@@ -74,7 +76,7 @@ class Record:
     path: Path
     header: Mapping[str, Any]
     workload: Workload
-    samples: tuple[Sample, ...]
+    samples: Sequence[Sample]
     health: Mapping[tuple[int, int], Health]
     words: Words | None = None
     ignore_eos: bool = False
@@ -89,19 +91,23 @@ class Record:
     """Lines that could not be read: what was being written when the run was killed."""
 
     @property
-    def done(self) -> tuple[Sample, ...]:
+    def done(self) -> Samples:
         """What a resumed run need not send again: neither what failed nor what was stopped."""
-        return tuple(sample for sample in self.samples if sample.completed)
+        return Samples(sample for sample in self.samples if sample.completed)
 
 
-def read_record(path: Path) -> Record:
+def read_record(path: Path, *, requests: bool = True) -> Record:
     """A record, whole or half done.
+
+    Args:
+        path: The file.
+        requests: Whether to read them, too; who has them already passes them over.
 
     Raises:
         RecordError: It cannot be read, or is none.
     """
     header: dict[str, Any] | None = None
-    samples: dict[tuple[int, int, bool], Sample] = {}
+    samples = _Latest()
     health: dict[tuple[int, int], Health] = {}
     early: dict[int, str] = {}
     more: dict[str, Any] = {"segments": 0}
@@ -114,6 +120,8 @@ def read_record(path: Path) -> Record:
                 if header is None:
                     header, version = read_header(line, path)
                     continue
+                if not requests and line.startswith(REQUEST):
+                    continue
                 try:
                     kind = _TYPE.decode(line).type
                 except (msgspec.DecodeError, UnicodeDecodeError):
@@ -121,8 +129,7 @@ def read_record(path: Path) -> Record:
                     continue
                 try:
                     if kind == "request" and version == VERSION:
-                        sample = _SAMPLE.decode(line)  # a long tape is passed over, not taken apart
-                        samples[sample.stage, sample.index, sample.warmup] = sample
+                        samples.add(_SAMPLE.decode(line))  # its tape is passed over
                     else:
                         table = migrated(msgspec.json.decode(line), version)
                         _line(kind, table, samples, health, early, more)
@@ -142,12 +149,32 @@ def read_record(path: Path) -> Record:
         path,
         header,
         workload,
-        tuple(samples.values()),
+        samples.all(),
         health,
         ended_early=early,
         torn=torn,
         **more,
     )
+
+
+class _Latest:
+    """Requests as they are read: of one that was sent again the later counts."""
+
+    def __init__(self) -> None:
+        self._read = Samples()
+        self._places: dict[tuple[int, int, bool], int] = {}
+
+    def add(self, sample: Sample) -> None:
+        """The next one of the file."""
+        self._places[sample.stage, sample.index, sample.warmup] = len(self._read)
+        self._read.append(sample)
+
+    def all(self) -> Samples:
+        """Those that count, in the file's order."""
+        if len(self._places) == len(self._read):
+            return self._read
+        places = set(self._places.values())
+        return Samples(sample for place, sample in enumerate(self._read) if place in places)
 
 
 class _Typed(msgspec.Struct):
@@ -179,15 +206,14 @@ def read_header(line: bytes, path: Path) -> tuple[dict[str, Any], int]:
 def _line(
     kind: str,
     table: dict[str, Any],
-    samples: dict[tuple[int, int, bool], Sample],
+    samples: _Latest,
     health: dict[tuple[int, int], Health],
     early: dict[int, str],
     more: dict[str, Any],
 ) -> None:
     match kind:
         case "request":
-            sample = msgspec.convert(table, Sample)
-            samples[sample.stage, sample.index, sample.warmup] = sample
+            samples.add(msgspec.convert(table, Sample))
         case "health":
             health[table["stage"], table["segment"]] = msgspec.convert(table, Health)
         case "stage_end":

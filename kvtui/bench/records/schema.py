@@ -13,6 +13,8 @@ VERSION = 2
 MOST_LINE = 64 << 20
 """Bytes of a line that are read: no request's tape comes near it."""
 SCHEMA = f"kvtui.record/{VERSION}"
+REQUEST = b'{"type":"request"'
+"""How the line of a request begins, in every version."""
 
 
 class RecordError(ValueError):

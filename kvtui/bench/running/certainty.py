@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from kvtui.bench.figures.quantiles import interval, quantile
-from kvtui.bench.figures.sample import Sample
 
 _EVERY = 5
 _LEAST = 10
 
 
-def certain(samples: Sequence[Sample], fraction: float) -> bool:
-    """Whether the 95 % intervals of median TTFT and TPOT lie within ``fraction`` of the median.
+def certain(n: int, figures: Iterable[Iterable[float]], fraction: float) -> bool:
+    """Whether the 95 % intervals of the medians lie within ``fraction`` of the median.
 
     Looked at every few requests only, from ten on: a rule that looks all the time stops too early.
+
+    Args:
+        n: Requests that have ended.
+        figures: What they told of each figure that is to be known.
+        fraction: Of the median.
     """
-    if len(samples) < _LEAST or len(samples) % _EVERY:
+    if n < _LEAST or n % _EVERY:
         return False
-    for name in ("ttft_ms", "tpot_ms"):
-        values = sorted(
-            value
-            for sample in samples
-            if sample.completed and (value := getattr(sample, name)) is not None
-        )
+    for values in map(sorted, figures):
         between = interval(values, 0.5)
         if between is None:
             return False

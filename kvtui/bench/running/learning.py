@@ -36,7 +36,7 @@ class Learner:
     ) -> None:
         self._session = session
         self._stopped = stopped
-        self._note = note
+        self.note = note
 
     def ignores_eos(self, request: Request, wanted: bool | None) -> bool:
         """Whether ``ignore_eos`` may be sent: where it was asked for, or the server has it."""
@@ -60,7 +60,7 @@ class Learner:
             points.append((words, figures.prompt_tokens))
         found = fit_words(points)
         if not found.measured and len(points) == len(PROBES):
-            self._note(
+            self.note(
                 "The server does not tell how many tokens a prompt has: prompt lengths are"
                 " approximate, a word for a token."
             )

@@ -10,15 +10,17 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 from types import MappingProxyType
 
 from kvtui.bench.figures.health import Health, HealthWatch
 from kvtui.bench.figures.sample import Sample
+from kvtui.bench.figures.samples import Samples
 from kvtui.bench.requests.run import Run
 from kvtui.bench.requests.session import Session
 from kvtui.bench.requests.targets import Target
+from kvtui.bench.running.endpoints import Endpoints
 from kvtui.bench.running.flights import Flights, Place
 from kvtui.bench.running.learning import LOOK_S, Learner
 from kvtui.bench.running.load import Driver
@@ -26,7 +28,6 @@ from kvtui.bench.running.pace import Pace
 from kvtui.bench.running.progress import (
     BenchEvent,
     HealthTaken,
-    Learned,
     Note,
     Progress,
     RequestEnded,
@@ -35,21 +36,17 @@ from kvtui.bench.running.progress import (
     StageStarted,
 )
 from kvtui.bench.running.search import Search
-from kvtui.bench.running.several import made_ready
-from kvtui.bench.work.asking import ask
+from kvtui.bench.running.seen import Seen
 from kvtui.bench.work.prompts import Words
 from kvtui.bench.work.workload import Stage, Workload
 from kvtui.stream.request import Request
-
-_FEW = 3
-_MOST_WARMED = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a run came to."""
 
-    samples: tuple[Sample, ...]
+    samples: Sequence[Sample]
     health: Mapping[tuple[int, int], Health]
     """(stage, segment) → how the client itself did."""
     words: Words
@@ -92,32 +89,26 @@ class Runner:
         """
         self.nonce = nonce or secrets.token_hex(4)
         self._session = session
-        self._requests = [request]
-        self._base_urls: list[str] = []
-        self._targets = tuple(targets or workload.targets)
         self._workload = workload
         self._on_event = on_event
-        self._words = words
-        self._ignore_eos = False
+        self._ends = Endpoints(request, workload, targets or workload.targets, words, self.nonce)
         self._stop = threading.Event()
         self._paused = threading.Event()
         self._flights = Flights(session, self._ended)
         self._flights.segment = segment
         self._learner = Learner(session, self._stop, self._note)
-        self._samples = list(done)
+        self._samples = Samples(done)
         self._done = {(s.stage, s.index) for s in self._samples if not s.warmup}
         self._pace = Pace(workload)
         for sample in self._samples:
             self._pace.add(sample)
-        self._ours: list[Sample] = []
-        """Of the stretch under way."""
+        self._seen = Seen()
+        """Of the stage under way."""
         self._health: dict[tuple[int, int], Health] = {}
         self._early: dict[int, str] = {}
         self._begun = perf_counter()
         self._notes: set[str] = set()
         self._now = 0
-        self._hopeless: set[int] = set()
-        """Targets that refuse every request."""
 
     def listen(self, on_event: Callable[[BenchEvent], None]) -> None:
         """Tell ``on_event`` from now on; to be called before ``run``."""
@@ -166,7 +157,7 @@ class Runner:
     def run(self) -> Outcome:
         """Run it to its end, or until ``stop``."""
         self._begun = perf_counter()
-        self._learn()
+        self._on_event(self._ends.learn(self._session, self._learner))
         if self._workload.interleave:
             self._in_turn()
         else:
@@ -176,18 +167,18 @@ class Runner:
                 self._now = number
                 self._stage(number, self._workload.stages[number])
         return Outcome(
-            samples=tuple(self._samples),
+            samples=self._samples,
             health=MappingProxyType(dict(self._health)),
-            words=self._words or Words(),
-            ignore_eos=self._ignore_eos,
-            base_url=self._base_urls[0],
-            targets=self._targets,
+            words=self._ends.words or Words(),
+            ignore_eos=self._ends.ignore_eos,
+            base_url=self._ends.base_urls[0],
+            targets=self._ends.targets,
             stopped=self._stop.is_set(),
             ended_early=MappingProxyType(dict(self._early)),
         )
 
     def _over(self) -> bool:
-        if self._stop.is_set() or len(self._hopeless) == len(self._requests):
+        if self._stop.is_set() or self._ends.none_left:
             return True
         most = self._workload.most_s
         return most is not None and perf_counter() - self._begun >= most
@@ -198,50 +189,18 @@ class Runner:
             return Search(self._workload, self._samples).order()
         return iter(range(len(self._workload.stages)))
 
-    def _learn(self) -> None:
-        """What each endpoint takes, and how words become tokens where prompts are synthetic."""
-        workload = self._workload
-        if self._targets:
-            self._make_ready()
-        for number, request in enumerate(self._requests):
-            if number in self._hopeless:
-                continue
-            ignores = self._learner.ignores_eos(request, workload.ignore_eos)
-            self._ignore_eos = ignores if number == 0 else self._ignore_eos
-            extra = dict(request.extra_body)
-            if ignores:
-                extra.setdefault("ignore_eos", True)
-            self._requests[number] = replace(
-                request,
-                extra_body=MappingProxyType(extra),
-                temperature=workload.temperature,
-                seed=workload.seed,
-            )
-        self._base_urls = [request.endpoint.base_url for request in self._requests]
-        if self._words is None and not all(stage.texts for stage in workload.stages):
-            self._words = self._learner.words(self._requests[0], self.nonce)
-        self._on_event(Learned(self._words, self._ignore_eos, self._targets))
-
-    def _make_ready(self) -> None:
-        request = self._requests[0]
-        ready, self._targets = made_ready(
-            self._session, request, self._targets, self._learner, self._note
-        )
-        self._hopeless |= {number for number, one in enumerate(ready) if one is None}
-        self._requests = [one or request for one in ready]
-
     # --- stages -----------------------------------------------------------------------------------
 
     def _stage(self, number: int, stage: Stage) -> None:
         missing = self._missing(number, stage)
-        if (missing is not None and not missing) or stage.target in self._hopeless:
+        if (missing is not None and not missing) or stage.target in self._ends.refusing:
             return
         self._on_event(StageStarted(number, stage.label))
         self._warm(number, stage)
         if self._over():
             return
-        watch = HealthWatch()
-        watch = self._drive(number, stage, missing, watch=watch)
+        self._seen = Seen()
+        watch = self._drive(number, stage, missing, watch=HealthWatch())
         self._note_health(number, watch)
         self._on_event(StageEnded(number, self._early.get(number, "")))
 
@@ -252,7 +211,9 @@ class Runner:
         """
         stages = list(enumerate(self._workload.stages))
         left = {
-            number: [] if stage.target in self._hopeless else self._missing(number, stage) or []
+            number: []
+            if stage.target in self._ends.refusing
+            else self._missing(number, stage) or []
             for number, stage in stages
         }
         for number, stage in stages:
@@ -261,7 +222,7 @@ class Runner:
                 self._on_event(StageStarted(number, stage.label))
                 self._warm(number, stage)
         watch = HealthWatch()
-        ours: dict[int, list[Sample]] = {number: [] for number, _ in stages}
+        seen = {number: Seen() for number, _ in stages}
         turn = 0
         self._flights.origin = perf_counter()
         while any(left.values()) and not self._over():
@@ -273,12 +234,13 @@ class Runner:
                 if not now or self._over() or number in self._early:
                     continue
                 self._now = number
-                watch = self._drive(number, stage, now, watch=watch, seen=ours[number])
+                self._seen = seen[number]
+                watch = self._drive(number, stage, now, watch=watch, turn=True)
             turn += 1
         for number, _ in stages:
-            self._ours = ours[number]
+            self._seen = seen[number]
             self._note_health(number, watch)
-            if self._ours:
+            if self._seen.count:
                 self._on_event(StageEnded(number, self._early.get(number, "")))
 
     def _missing(self, number: int, stage: Stage) -> list[int] | None:
@@ -289,10 +251,9 @@ class Runner:
 
     def _warm(self, number: int, stage: Stage) -> None:
         """Connections are opened and the warm-up requests sent, before anything is measured."""
-        target = stage.target
-        count = min(stage.concurrency or 16, _MOST_WARMED)
-        self._learner.open_connections(self._requests[target], self._base_urls[target], count)
+        self._ends.open_connections(stage, self._learner)
         if stage.warmup:
+            self._seen = Seen()
             self._drive(number, stage, range(stage.warmup), warmup=True, watch=HealthWatch())
 
     def _drive(
@@ -303,15 +264,23 @@ class Runner:
         *,
         watch: HealthWatch,
         warmup: bool = False,
-        seen: list[Sample] | None = None,
+        turn: bool = False,
     ) -> HealthWatch:
-        """Send requests of a stage until they are through; the watch over what is unjudged yet."""
+        """Send requests of a stage until they are through; the watch over what is unjudged yet.
+
+        Args:
+            number: The stage.
+            stage: The same.
+            indexes: Its requests; None: as many as its duration allows.
+            watch: Over this process since the requests that are not judged yet began.
+            warmup: Whether they are left out of the figures.
+            turn: Whether other stages come between: times count on from where they counted.
+        """
         flights = self._flights
         driver = Driver(stage, indexes, warmup=warmup, seed=f"{self._workload.seed}/{number}")
-        if seen is None:
+        if not turn:
             flights.origin = perf_counter()
         driver.begin(perf_counter())
-        self._ours = [] if seen is None else seen
         while True:
             if self._over():
                 driver.close("stopped")
@@ -336,8 +305,7 @@ class Runner:
 
     def _note_health(self, number: int, watch: HealthWatch) -> None:
         segment = self._flights.segment
-        here = [s for s in self._ours if s.segment == segment]
-        if here:
+        if (here := self._seen.lateness.get(segment)) is not None:
             health = watch.end(here)
             self._health[number, segment] = health
             self._on_event(HealthTaken(number, segment, health))
@@ -353,46 +321,32 @@ class Runner:
         self._flights.segment += 1
 
     def _start(self, stage: Stage, place: Place) -> None:
-        request = ask(
-            self._requests[stage.target],
-            stage,
-            place.index,
-            nonce=self.nonce,
-            words=self._words or Words(),
-            warmup=place.warmup,
-        )
+        request = self._ends.ask(stage, place)
         run = self._flights.start(request, place, keep_reads=stage.keep_reads and not place.warmup)
         self._on_event(RequestStarted(place.stage, place.index, place.warmup, run))
 
     def _ended(self, sample: Sample, run: Run) -> None:
         """A request has ended: keep it, and what it taught."""
         target = self._workload.stages[sample.stage].target
-        self._base_urls[target] = run.base_url or self._base_urls[target]
+        self._ends.base_urls[target] = run.base_url or self._ends.base_urls[target]
         for note in run.notes:
             self._note(note)
-        self._ours.append(sample)
+        self._seen.add(sample)
         self._samples.append(sample)
         self._pace.add(sample)
         self._on_event(RequestEnded(sample, run.kept()))
 
     def _judge(self, stage: Stage, driver: Driver) -> str:
         """Why the stage need not go on; empty: it does."""
-        ours = self._ours
-        if driver.closed or not ours:
+        if driver.closed:
             return ""
-        if all(s.failed for s in ours):
-            last = ours[-1]
-            stubborn = last.failure is not None and not last.failure["retryable"]
-            enough = max(_FEW, stage.concurrency) if stubborn else max(10, 3 * stage.concurrency)
-            if len(ours) >= enough:
-                if stubborn:
-                    self._hopeless.add(stage.target)
-                return f"every request failed: {last.cls}.{last.subcode}"
-        if self._workload.certainty is not None and not self._workload.interleave:
-            from kvtui.bench.running.certainty import certain
-
-            if certain(ours, self._workload.certainty):
-                return "certain enough"
+        if why := self._seen.hopeless(stage):
+            if self._seen.refused:
+                self._ends.refusing.add(stage.target)
+            return why
+        wanted = self._workload.certainty
+        if wanted is not None and not self._workload.interleave and self._seen.certain(wanted):
+            return "certain enough"
         return ""
 
     def _note(self, text: str) -> None:

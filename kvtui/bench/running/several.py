@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
@@ -26,7 +26,6 @@ def made_ready(
     request: Request,
     targets: Sequence[Target],
     learner: Learner,
-    note: Callable[[str], None],
 ) -> tuple[list[Request | None], tuple[Target, ...]]:
     """The request for each target, and the targets with what became known of them.
 
@@ -44,7 +43,7 @@ def made_ready(
             prepared = learner.await_(session.prepare(target=target))
         except ConfigError as error:
             prepared = None
-            note(f"{target.name} cannot be used: {error}")
+            learner.note(f"{target.name} cannot be used: {error}")
         if prepared is None:
             requests.append(None)
             known.append(target)
@@ -53,7 +52,7 @@ def made_ready(
         if verdict is None and prepared.model is None:
             verdict, _ = model_missing(prepared)
         if verdict is not None:
-            note(f"{target.name} cannot be used: {verdict.message}")
+            learner.note(f"{target.name} cannot be used: {verdict.message}")
             requests.append(None)
             known.append(target)
             continue
@@ -69,7 +68,7 @@ def made_ready(
                 kv_bytes_per_token=geometry.kv_bytes_per_token if geometry else None,
             )
         )
-    return requests, _with_logits(named, known, learner, note)
+    return requests, _with_logits(named, known, learner)
 
 
 def _same(target: Target, endpoint: Endpoint) -> bool:
@@ -83,13 +82,12 @@ def _with_logits(
     model: str | None,
     known: Sequence[Target],
     learner: Learner,
-    note: Callable[[str], None],
 ) -> tuple[Target, ...]:
     """Beside each precision of the embedded engine what it does to the logits."""
     wanted = [t for t in known if t.embedded and t.fidelity is None]
     if len({(t.weights, t.kv_dtype) for t in wanted}) < 2:
         return tuple(known)
-    note("Comparing the logits of each precision with float32's over a fixed text.")
+    learner.note("Comparing the logits of each precision with float32's over a fixed text.")
     pairs = [(t.weights, t.kv_dtype) for t in wanted]
     work: Future[list[Measured]] = Future()
     arguments = model, pairs, work
@@ -97,7 +95,7 @@ def _with_logits(
     try:
         rows = learner.await_(work)
     except ValueError as error:
-        note(str(error))
+        learner.note(str(error))
         rows = None
     if rows is None:
         return tuple(known)

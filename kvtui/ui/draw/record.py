@@ -29,8 +29,8 @@ def record_rows(results: Results, width: int) -> list[Row]:
     place = tr("embedded") if endpoint.get("embedded") else str(endpoint.get("base_url") or "—")
     place = one_line(place.split("://", 1)[-1], 60)
     model = one_line(str(endpoint.get("model") or "—"), 60)
-    measured = [s for s in record.samples if not s.warmup and not s.stopped]
-    failed = sum(s.failed for s in measured)
+    measured = [s.failed for s in record.samples if not s.warmup and not s.stopped]
+    failed = sum(measured)
     done = (tr("● done"), "good") if record.finished else (tr("■ stopped, r resumes it"), "warn")
     requests = row(
         (counted(len(measured), later("{n} request"), later("{n} requests")), "text"),

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from array import array
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from kvtui.bench.evaluation.results import Results, results_of
 from kvtui.bench.figures.sample import Sample
+from kvtui.bench.figures.samples import Samples
 from kvtui.bench.figures.summary import levels_of
 from kvtui.bench.records.recorded_gaps import recorded_gaps
 from kvtui.bench.records.schema import RecordError
@@ -46,7 +49,9 @@ RunPhase: TypeAlias = Literal["running", "paused", "stopping", "stopped", "done"
 WINDOW_S = 2.0
 """Over which the tokens a second of all streams are counted."""
 LEVELS_S = 1.0
-"""The table of levels is worked out anew at most this often."""
+"""The table of levels is worked out anew at most this often,"""
+_SPARING = 20
+"""and at most for this part of the time, where it takes long."""
 BOUND = 0.9
 """Of a core: from here on this process is part of what is measured."""
 LAST = 16
@@ -126,12 +131,13 @@ class Experiment:
         self._begun = begun
         self._on_over = on_over
         self._clock = clock
-        self._samples = list(done)
+        self._samples = Samples(done)
+        self._stages: defaultdict[int, _Stage] = defaultdict(_Stage)
         self._health: dict[tuple[int, int], Health] = {}
         self._notes: list[str] = []
         self._stage = 0
         self._levels: tuple[Level, ...] = ()
-        self._levelled = -LEVELS_S
+        self._level_at = 0.0
         self._stopping = False
         self._over = threading.Event()
         self._gaps = Gaps()
@@ -193,27 +199,24 @@ class Experiment:
         """How it stands now; the screen asks at most four times a second."""
         progress = self._begun.runner.progress()
         over = self.over
-        samples = self._samples.copy()
-        here = [s for s in samples if s.stage == progress.stage and not s.warmup and s.completed]
-        lags = [s.loop_lag_ms for s in here[-LAST:] if s.loop_lag_ms is not None]
+        here = self._stages[progress.stage]
         lanes = self.lanes.look()
         return LiveState(
             phase=self.phase,
             progress=progress,
             lanes=lanes,
-            ttft_ms=_median([s.ttft_ms for s in here]),
-            tpot_ms=_median([s.tpot_ms for s in here]),
+            ttft_ms=_median(here.ttft_ms),
+            tpot_ms=_median(here.tpot_ms),
             tps=None if over else self._rate(lanes),
-            lag_ms=max(lags, default=None),
+            lag_ms=max(here.lags_ms.copy(), default=None),
             cpu_share=None if over else self._cpu_share(),
             levels=tuple(self.results.levels) if self.results else self._levels,
-            samples=len(samples),
+            samples=len(self._samples),
             notes=tuple(self._notes),
         )
 
     def plots(self) -> tuple[Plot, ...]:
         """The plots as far as they go; requests under way that keep their reads included."""
-        samples = self._samples.copy()
         live = [
             sample
             for stage, index, run in ([] if self.over else self.lanes.running())
@@ -221,7 +224,7 @@ class Experiment:
             if (sample := _so_far(run, stage, index)) is not None
         ]
         levels = self.results.levels if self.results else self._levels
-        return plots_of(self.workload, levels, [*samples, *live], self._gaps)
+        return plots_of(self.workload, levels, lambda: chain(self._samples, live), self._gaps)
 
     def _rate(self, lanes: Sequence[Lane]) -> float | None:
         now = self._clock()
@@ -251,6 +254,8 @@ class Experiment:
         try:
             if self._samples:  # the rest of a record: what it has is drawn, too
                 self._level()
+                for sample in self._samples:
+                    self._stages[sample.stage].add(sample)
                 with suppress(RecordError):
                     self._gaps = recorded_gaps(self.path)
             outcome = runner.run()
@@ -288,7 +293,8 @@ class Experiment:
                 run.add_gaps(self._gaps)
             if not event.sample.stopped:
                 self._samples.append(event.sample)
-            if self.workload.interleave and self._clock() - self._levelled >= LEVELS_S:
+                self._stages[event.sample.stage].add(event.sample)
+            if self.workload.interleave and self._clock() >= self._level_at:
                 self._level()
         elif isinstance(event, HealthTaken):
             self._health[event.stage, event.segment] = event.health
@@ -297,13 +303,32 @@ class Experiment:
 
     def _level(self) -> None:
         """The table so far: between levels, where it disturbs no request."""
-        self._levelled = self._clock()
+        begun = self._clock()
         self._levels = tuple(levels_of(self.workload, self._samples, self._health))
+        now = self._clock()
+        self._level_at = now + max(LEVELS_S, _SPARING * (now - begun))
 
 
-def _median(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
+class _Stage:
+    """Of one stage what the live line shows."""
+
+    def __init__(self) -> None:
+        self.ttft_ms, self.tpot_ms = array("d"), array("d")
+        self.lags_ms: deque[float] = deque(maxlen=LAST)
+
+    def add(self, sample: Sample) -> None:
+        """A request that has ended."""
+        if sample.warmup or sample.failed:
+            return
+        for values, value in ((self.ttft_ms, sample.ttft_ms), (self.tpot_ms, sample.tpot_ms)):
+            if value is not None:
+                values.append(value)
+        if sample.loop_lag_ms is not None:
+            self.lags_ms.append(sample.loop_lag_ms)
+
+
+def _median(values: array[float]) -> float | None:
+    return median(values[:]) if values else None
 
 
 def _so_far(run: Run, stage: int, index: int) -> Sample | None:

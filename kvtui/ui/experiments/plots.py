@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from statistics import median
 
 from kvtui.bench.figures.levels import Level
@@ -21,9 +21,19 @@ _APART = 1.25
 
 
 def plots_of(
-    workload: Workload, levels: Sequence[Level], samples: Sequence[Sample], gaps: Gaps
+    workload: Workload,
+    levels: Sequence[Level],
+    samples: Callable[[], Iterable[Sample]],
+    gaps: Gaps,
 ) -> tuple[Plot, ...]:
-    """The plots that apply, the most telling first; one whose points are to come is empty."""
+    """The plots that apply, the most telling first; one whose points are to come is empty.
+
+    Args:
+        workload: What was asked.
+        levels: Its rows so far.
+        samples: Gives its requests so far; asked only where a plot shows them one by one.
+        gaps: Between the chunks of all streams.
+    """
     found = [
         _turns(workload, samples),
         _position(workload, samples),
@@ -64,26 +74,25 @@ def _grouped(
 # --- the plots ------------------------------------------------------------------------------------
 
 
-def _turns(workload: Workload, samples: Sequence[Sample]) -> Plot | None:
+def _turns(workload: Workload, samples: Callable[[], Iterable[Sample]]) -> Plot | None:
     """Tokens a second of each request in turn, a line for each endpoint of several."""
     if len(workload.targets) < 2:
         return None
+    rates: list[list[tuple[float, float | None]]] = [[] for _ in workload.targets]
+    for sample in samples():
+        if not sample.failed and not sample.warmup:
+            rates[workload.stages[sample.stage].target].append((sample.start_s, sample.decode_tps))
     series = []
-    for number, target in enumerate(workload.targets):
-        ours = [
-            s
-            for s in samples
-            if workload.stages[s.stage].target == number and not s.failed and not s.warmup
-        ]
-        ordered = sorted(ours, key=lambda s: s.start_s)
-        points = [(float(at), s.decode_tps) for at, s in enumerate(ordered, 1) if s.decode_tps]
+    for target, ours in zip(workload.targets, rates, strict=True):
+        ordered = sorted(ours, key=lambda pair: pair[0])
+        points = [(float(at), rate) for at, (_, rate) in enumerate(ordered, 1) if rate]
         if points:
             series.append(Series(one_line(label_shown(target.name), 40), tuple(points)))
     title = tr("TPS of each request, by endpoint")
     return Plot("turns", title, tr("request"), "tok/s", tuple(series))
 
 
-def _position(workload: Workload, samples: Sequence[Sample]) -> Plot | None:
+def _position(workload: Workload, samples: Callable[[], Iterable[Sample]]) -> Plot | None:
     """Tokens a second against the position in the sequence."""
     stages = [number for number, stage in enumerate(workload.stages) if stage.keep_reads]
     if not stages:
@@ -92,7 +101,7 @@ def _position(workload: Workload, samples: Sequence[Sample]) -> Plot | None:
 
     series = []
     for number in stages:
-        ours = [s for s in samples if s.stage == number and not s.failed and not s.warmup]
+        ours = [s for s in samples() if s.stage == number and not s.failed and not s.warmup]
         points = [(x, 1000 / ms) for x, ms in positions(ours) if ms > 0]
         label = label_shown(workload.stages[number].label.rpartition(", ")[2])
         if points:

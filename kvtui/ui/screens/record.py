@@ -59,7 +59,7 @@ class RecordScreen(BenchScreen):
         when = when_of(str(record.header.get("created_at") or ""))
         self.head.show(row((record.workload.preset, "strong"), (f"  {when}", "muted")))
         self.results.levels.focus()
-        plots = plots_of(record.workload, self.shown.levels, record.samples, self.gaps)
+        plots = plots_of(record.workload, self.shown.levels, lambda: record.samples, self.gaps)
         self.results.show_results(self.shown, [plot for plot in plots if plot.series])
 
     def action_plot(self) -> None:

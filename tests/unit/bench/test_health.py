@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvtui.bench.figures.health import HealthWatch
+from kvtui.bench.figures.health import Lateness
 from kvtui.bench.figures.sample import Sample
 
 
@@ -27,6 +27,7 @@ def decoded(**more: float | None) -> Sample:
     ],
 )
 def test_late_is_what_changed_a_figure(sample: Sample, late: bool) -> None:
-    assert HealthWatch().end([decoded(loop_lag_ms=0.0), sample]).late_share == late / (
-        1 + (sample.loop_lag_ms is not None)
-    )
+    lateness = Lateness()
+    for one in (decoded(loop_lag_ms=0.0), sample):
+        lateness.add(one)
+    assert lateness.health(0.1).late_share == late / (1 + (sample.loop_lag_ms is not None))

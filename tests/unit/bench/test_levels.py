@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from random import Random
+from typing import Any
 
 import numpy
 import pytest
 
-from kvtui.bench.figures.levels import level
+from kvtui.bench.figures.levels import Level, LevelSums
 from kvtui.bench.figures.quantiles import figure, interval, quantile
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.figures.summary import levels_of, template_of
@@ -41,6 +43,13 @@ def test_too_few_bound_nothing() -> None:
     assert interval([float(i) for i in range(50)], 0.99) is None
     assert figure([None, None]) is None
     assert figure([3.0, None]).n == 1  # type: ignore[union-attr]
+
+
+def level(stage: Stage, rows: Iterable[Sample], **how: Any) -> Level:
+    sums = LevelSums(stage, **how)
+    for row in rows:
+        sums.add(row)
+    return sums.level()
 
 
 def stage(**more: object) -> Stage:
@@ -147,8 +156,8 @@ def test_goodput_and_short_outputs() -> None:
 
 
 def test_certain_needs_enough() -> None:
-    noisy = [sample(i, 2.0 * i, ttft_ms=1000.0 + 400 * (i % 2)) for i in range(20)]
-    assert not certain(noisy, 0.05)
-    steady = [sample(i, 2.0 * i, ttft_ms=1000.0 + i % 2) for i in range(20)]
-    assert certain(steady, 0.05)
-    assert not certain(steady[:5], 0.05)
+    steady, noisy = [[1000.0 + apart * (i % 2) for i in range(20)] for apart in (1, 400)]
+    assert certain(20, [steady, steady], 0.05)
+    assert not certain(20, [steady, noisy], 0.05)
+    assert not certain(5, [steady[:5]], 0.05)
+    assert not certain(20, [steady, []], 0.05)  # one of the figures nobody told

@@ -42,7 +42,9 @@ def test_both_curves_of_the_cache_stand_in_one_plot() -> None:
         answered(long[1], 0, prompt_tokens=24, reads=reads(lambda n: 5.0 + n)),
     ]
     levels = levels_of(workload, samples, {})
-    (plot,) = (p for p in plots_of(workload, levels, samples, Gaps()) if p.name == "position")
+    (plot,) = (
+        p for p in plots_of(workload, levels, lambda: samples, Gaps()) if p.name == "position"
+    )
     on, off = plot.series
     assert (on.label, off.label) == ("cache on", "cache off")
     assert {round(y) for _, y in on.points} == {200}
@@ -58,7 +60,9 @@ def test_ttft_is_drawn_against_the_tokens_that_the_server_counted() -> None:
         for i in range(3)
     ]
     levels = levels_of(workload, samples, {})
-    plot = next(p for p in plots_of(workload, levels, samples, Gaps()) if p.name == "prompt")
+    plot = next(
+        p for p in plots_of(workload, levels, lambda: samples, Gaps()) if p.name == "prompt"
+    )
     points = {one.label: one.points for one in plot.series}
     assert points == {
         "cold": ((103.0, 10.0), (203.0, 30.0)),
@@ -74,13 +78,13 @@ def test_plots_fit_and_begin_at_zero(size: tuple[int, int]) -> None:
         gaps.add(0.005)
     samples = [answered(n, i) for n in range(3) for i in range(4)]
     levels = levels_of(workload, samples, {})
-    for plot in plots_of(workload, levels, samples, gaps):
+    for plot in plots_of(workload, levels, lambda: samples, gaps):
         rows = plot_rows(plot, *size)
         assert len(rows) <= size[1]
         assert all(width_of(line) <= size[0] for line in rows)
         if size[1] >= 10:
             assert any(plain(line).lstrip().startswith("0┤") for line in rows)
-    empty = plots_of(workload, [], [], Gaps())
+    empty = plots_of(workload, [], lambda: [], Gaps())
     assert all("drawn as the figures come in" in plain(plot_rows(p, 60, 12)[-1]) for p in empty)
 
 
@@ -95,7 +99,7 @@ def test_several_endpoints_are_lines_of_their_requests_in_turn() -> None:
     ]
     samples.append(answered(stages[0], 3, warmup=True, start_s=9.0))
     levels = levels_of(workload, samples, {})
-    plot = plots_of(workload, levels, samples, Gaps())[0]
+    plot = plots_of(workload, levels, lambda: samples, Gaps())[0]
     assert [(one.label, one.points) for one in plot.series] == [
         ("one", ((1.0, 100.0), (2.0, 101.0), (3.0, 102.0))),
         ("two", ((1.0, 200.0), (2.0, 201.0), (3.0, 202.0))),
