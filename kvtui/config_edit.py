@@ -22,6 +22,7 @@ from kvtui.config import (
     Settings,
     load_settings,
     parse_settings,
+    variable_problem,
 )
 from kvtui.state import write_atomically
 from kvtui.text import did_you_mean, one_line
@@ -154,6 +155,7 @@ def edited(
     except (OSError, ValueError, ParseError, RecursionError) as error:
         raise ConfigError(f"{target} cannot be read: {one_line(str(error))}") from None
     for key, value in changes.items():
+        _no_key_itself(key, value)
         _put(document, key, value, target)
     new = tomlkit.dumps(document)
     try:
@@ -174,6 +176,13 @@ def edited(
                 end = "" if text.endswith((".", "?")) else "."
                 raise ConfigError(f"Not written: {text}{end}") from None
     return new, settings
+
+
+def _no_key_itself(key: str, value: object) -> None:
+    """Refuse what should name a variable and does not, before anything could repeat it."""
+    named = _parts(key)[-1] == "api_key_env" and isinstance(value, str)
+    if named and (problem := variable_problem(str(value))):
+        raise ConfigError(f"Not written: {key}: {problem}.")
 
 
 def write(target: Path, text: str) -> None:

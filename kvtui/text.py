@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from kvtui.redaction import REDACTED as REDACTED
+from kvtui.redaction import looks_like_key as looks_like_key
 from kvtui.redaction import redact as redact
 
 # --- sanitising -----------------------------------------------------------------------------------

@@ -94,6 +94,21 @@ class NonEmpty(click.ParamType[str]):
         return str(value)
 
 
+class VariableName(click.ParamType[str]):
+    """The name of the variable that holds a key; what may be the key itself is not repeated."""
+
+    name = "NAME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return it; what is no variable's name is refused."""
+        from kvtui.config.keys import variable_problem
+
+        problem = variable_problem(str(value))
+        if problem:
+            self.fail(f"{problem}.", param, ctx)
+        return str(value)
+
+
 _seconds = Number(min=0, min_open=True)
 _file = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 
@@ -109,7 +124,7 @@ endpoint_options = _group(
     ),
     click.option(
         "--api-key-env",
-        type=NonEmpty(),
+        type=VariableName(),
         metavar="NAME",
         help="Variable that holds the key for this endpoint.",
     ),

@@ -8,6 +8,7 @@ import sys
 import click
 
 from kvtui.commands.errors import BadInput
+from kvtui.commands.options import VariableName
 
 _PRECISION = click.Choice(["f32", "f16", "int8"])
 
@@ -23,6 +24,7 @@ _PRECISION = click.Choice(["f32", "f16", "int8"])
 )
 @click.option(
     "--api-key-env",
+    type=VariableName(),
     metavar="NAME",
     help="Variable with the key that clients must send; without it none is asked for.",
 )

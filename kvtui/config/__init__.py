@@ -10,7 +10,7 @@ from kvtui.config.file import (
     load_settings,
     parse_settings,
 )
-from kvtui.config.keys import KEY_VARIABLES, OPENAI_URL, TAOTOKEN_URL
+from kvtui.config.keys import KEY_VARIABLES, OPENAI_URL, TAOTOKEN_URL, variable_problem
 from kvtui.places import config_path
 
 __all__ = [
@@ -29,4 +29,5 @@ __all__ = [
     "parse_settings",
     "profile_name",
     "resolve_endpoint",
+    "variable_problem",
 ]

@@ -15,6 +15,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
+from kvtui.config.keys import variable_problem
 from kvtui.places import config_path as config_path  # where it lies
 from kvtui.reading import read_at_most
 from kvtui.text import did_you_mean, one_line
@@ -130,6 +131,9 @@ def parse_settings(data: Mapping[str, Any], path: Path) -> Settings:
         for name, table in _table(data.get("cards", {}), path, "cards").items()
     }
     defaults = _section(data.get("defaults", {}), Defaults, path, "defaults")
+    for name, profile in profiles.items():
+        if profile.api_key_env is not None and (problem := variable_problem(profile.api_key_env)):
+            raise ConfigError(f"{path}: profiles.{name}.api_key_env: {problem}.")
     if defaults.profile is not None and defaults.profile not in profiles:
         raise ConfigError(
             f"{path}: defaults.profile names {defaults.profile!r}, which is no profile in it"

@@ -211,3 +211,21 @@ def test_two_interrupts_keep_what_was_measured(config: dict[str, str]) -> None:
     out, _ = process.communicate(timeout=40)
     assert process.returncode == 130
     assert len(json.loads(out)["runs"]) >= 2
+
+
+def test_a_key_in_the_place_of_its_variable_s_name_is_refused_and_not_repeated(
+    config: dict[str, str],
+) -> None:
+    key = "sk-right-123456"
+    for command in (
+        ("--api-key-env", key),
+        ("run", "--base-url", "http://127.0.0.1:1/v1", "--api-key-env", key),
+        ("doctor", "--base-url", "http://127.0.0.1:1/v1", "--api-key-env", key),
+        ("serve", "--api-key-env", key),
+        ("config", "set", "profiles.box.api_key_env", key),
+    ):
+        refused = kvtui(*command, **config)
+        assert refused.returncode == 2, command
+        assert "looks like a key" in refused.stderr
+        assert key not in refused.stdout + refused.stderr
+        assert not Path(config["KVTUI_CONFIG"]).exists()

@@ -8,8 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from kvtui.config import ConfigError, Endpoint, load_settings, resolve_endpoint
+from kvtui.config import (
+    ConfigError,
+    Endpoint,
+    load_settings,
+    resolve_endpoint,
+    variable_problem,
+)
 from kvtui.state import load_state, save_state
+from kvtui.text import redact
 
 PROFILES = """
 [profiles.box]
@@ -192,3 +199,42 @@ def test_state_survives_and_is_private(tmp_path: Path) -> None:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.write_text("broken [", encoding="utf-8")
     assert load_state(path) == {}
+
+
+PASTED = (
+    "sk-right-123456",
+    "sk_live_4eC39HqLyjWDarjtT1zdp7dc",
+    "hf_AbCdEfGhIjKlMnOpQrStUvWxYz",
+    "gsk_0123456789abcdefABCDEF",
+    "AIzaSyA1234567890abcdefghij",
+    "9f8e7d6c5b4a39281706f5e4d3c2b1a0",
+    "QmFzZUtleVdpdGhvdXREaWdpdHNYeXo",
+    "$BOX_KEY",
+    "BOX-KEY",
+    "2ND_KEY",
+    "BOX_KEY=abc",
+    "Bearer abcdefgh",
+    " BOX_KEY",
+    " ",
+)
+
+
+@pytest.mark.parametrize("pasted", PASTED)
+def test_what_is_no_variable_s_name_is_refused_and_not_repeated(
+    pasted: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(
+        f'[profiles.box]\nbase_url = "http://h:1/v1"\napi_key_env = "{pasted}"\n', encoding="utf-8"
+    )
+    with pytest.raises(ConfigError, match=r"profiles\.box\.api_key_env") as raised:
+        load_settings(path)
+    assert pasted.strip(" $") not in str(raised.value) or not pasted.strip()
+
+
+@pytest.mark.parametrize(
+    "name", ["HF_API_KEY", "XAI_API_KEY", "PPLX_API_KEY", "my_key", "_K", "AZURE_OPENAI_API_KEY_2"]
+)
+def test_the_name_of_a_variable_is_taken_and_shown(name: str) -> None:
+    assert variable_problem(name) == ""
+    assert redact(f"{name} is not set") == f"{name} is not set"

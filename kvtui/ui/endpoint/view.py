@@ -32,7 +32,7 @@ def endpoint_view(prepared: PreparedLike, model: str) -> EndpointView:
         if endpoint.key_wanted_from:
             key = tr(
                 "no key in {key_wanted_from}",
-                key_wanted_from=one_line(endpoint.key_wanted_from, 40),
+                key_wanted_from=one_line(redact(endpoint.key_wanted_from), 40),
             )
     return EndpointView(
         label=label,
