@@ -66,10 +66,12 @@ class Median:
 
 @dataclass(frozen=True, slots=True)
 class CacheCompared:
-    """Decode rates with and without the KV cache, of two runs about as long."""
+    """Decode rates with and without the KV cache, over the same stretch of two runs."""
 
     off_tps: float
     on_tps: float
+    tokens: int
+    """Where the stretch ends: the last token that both runs came to."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ def cache_effect(situation: Situation) -> Advice | None:
             times=times,
         ),
         tr(
-            "with / without = {on} / {off} tok/s = {times}\n"
+            "with / without = {on} / {off} tok/s = {times}, up to token {tokens} of both\n"
             "Without the cache the step for token n passes all n tokens through the model; with it"
             " only one. The latest run came to {length} tokens.",
             on=rate(both.on_tps),

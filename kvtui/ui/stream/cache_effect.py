@@ -1,37 +1,79 @@
-"""What the KV cache brings: measured decode rates with it and without, of runs about as long."""
+"""What the KV cache brings: decode rates with it and without, over the same stretch of tokens."""
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kvtui.ui.state import CacheCompared
 
 if TYPE_CHECKING:
-    from kvtui.measure.figures import RunFigures
+    from collections.abc import Sequence
+
+    from kvtui.ui.ports import SampleLike
 
 KEPT = 16
 LIKE = 1.25
-"""Lengths within this ratio are compared: without the cache a step costs more the longer it is."""
+"""Sequences within this ratio are compared: without the cache longer ones cost more a step."""
+LEAST = 32
+"""Tokens that both must have come to: a rate over fewer says little."""
+
+
+class Course(NamedTuple):
+    """How a run went: seconds after its first token, and tokens by then."""
+
+    cached: bool
+    prompt: int
+    points: tuple[tuple[float, float], ...]
+
+    def reached(self, tokens: float) -> float:
+        """Seconds after the first token at which so many had come; between points, evenly."""
+        (t0, n0) = self.points[0]
+        for t1, n1 in self.points[1:]:
+            if n1 >= tokens:
+                return t0 + (t1 - t0) * (tokens - n0) / (n1 - n0) if n1 > n0 else t0
+            t0, n0 = t1, n1
+        return t0
 
 
 class CacheEffect:
-    """Remembers the latest complete runs of the engine and pairs the newest that compare."""
+    """Remembers the engine's latest runs and pairs the newest that compare.
+
+    One that was stopped counts too, up to its last token: who sees a stream crawl stops it.
+    """
 
     def __init__(self) -> None:
         self.compared: CacheCompared | None = None
-        self._runs: deque[tuple[bool, int, float]] = deque(maxlen=KEPT)
+        self._runs: deque[Course] = deque(maxlen=KEPT)
 
-    def add(self, figures: RunFigures, *, cached: bool) -> None:
-        """Take a run that ended; one that was cut short, or has no rate, is left out."""
-        tps, tokens = figures.decode_tps, figures.completion_tokens
-        if figures.partial or not tps or not tokens:
+    def add(self, prompt: int | None, samples: Sequence[SampleLike], *, cached: bool) -> None:
+        """Take a run that ended.
+
+        Args:
+            prompt: Tokens of its prompt; None where that is not known.
+            samples: Its course, oldest first.
+            cached: Whether it kept keys and values.
+        """
+        if prompt is None or len(samples) < 2:
             return
-        length = (figures.prompt_tokens or 0) + tokens
-        for other_cached, other_length, other_tps in reversed(self._runs):
-            longer = max(length, other_length)
-            if other_cached != cached and longer <= LIKE * min(length, other_length):
-                off, on = (other_tps, tps) if cached else (tps, other_tps)
-                self.compared = CacheCompared(off, on)
+        course = Course(cached, prompt, tuple((s.t, s.tokens) for s in samples))
+        for other in reversed(self._runs):
+            if other.cached != cached and (found := _compared(course, other)) is not None:
+                self.compared = found
                 break
-        self._runs.append((cached, length, tps))
+        self._runs.append(course)
+
+
+def _compared(one: Course, other: Course) -> CacheCompared | None:
+    """Both rates from the token that both have first to the last one that both have."""
+    begin = max(one.points[0][1], other.points[0][1])
+    end = min(one.points[-1][1], other.points[-1][1])
+    lengths = one.prompt + end, other.prompt + end
+    if end - begin < LEAST or max(lengths) > LIKE * min(lengths):
+        return None
+    on, off = (one, other) if one.cached else (other, one)
+    spans = [course.reached(end) - course.reached(begin) for course in (off, on)]
+    if min(spans) <= 0:
+        return None
+    off_tps, on_tps = ((end - begin) / span for span in spans)
+    return CacheCompared(off_tps, on_tps, round(end))

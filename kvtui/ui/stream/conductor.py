@@ -28,6 +28,8 @@ from kvtui.ui.stream.frame import Backlog, Frame, passages
 from kvtui.ui.stream.repeats import median_of
 
 SERIES_POINTS = 240
+COURSE_POINTS = 1024
+"""Of a run that is over, once."""
 FIGURES_S = 0.095
 """Figures change ten times a second, text with every frame: an eye reads no faster."""
 RESULT_S = 5.0
@@ -346,7 +348,8 @@ class Conductor:
                 )
         verdict = figures.verdict
         if self.endpoint.embedded and not is_demo(self._answering):
-            self._effect.add(figures, cached=self.kept)
+            samples = run.samples(COURSE_POINTS)
+            self._effect.add(figures.prompt_tokens, samples, cached=self.kept)
         self._stream = replace(
             self._stream,
             compared=self._effect.compared,

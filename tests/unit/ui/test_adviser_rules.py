@@ -44,8 +44,8 @@ def of(*runs: Ran, **more: Any) -> Situation:
 SAID = [
     (of(replace(RUN, lag_ms=40.0)), ("40.0 ms", "kvtui itself")),
     (of(WARM), ("32 of 40", "warm")),
-    (of(OFF, RUN, compared=CacheCompared(10.0, 200.0)), ("20.0×", "cache")),
-    (of(RUN, OFF, compared=CacheCompared(10.0, 200.0)), ("20.0×", "cache")),
+    (of(OFF, RUN, compared=CacheCompared(10.0, 200.0, 300)), ("20.0×", "cache")),
+    (of(RUN, OFF, compared=CacheCompared(10.0, 200.0, 300)), ("20.0×", "cache")),
     (of(LONG, RUN), ("10.0×", "prefill")),
     (of(replace(RUN, tps=36.2), bound=BOUND), ("61%", "RTX 4090", "59.3", "KV reads are 6%")),
     (of(replace(RUN, tps=80.0), bound=BOUND), ("135%", "several tokens a step")),
@@ -83,7 +83,7 @@ SILENT = [
     of(replace(LONG, tps=100.0), RUN),  # decode became slower too: that is not prefill alone
     of(replace(LONG, ttft_ms=50.0), RUN),
     of(replace(LONG, cached_tokens=None), replace(RUN, kv_cache=False)),
-    of(RUN, RUN, compared=CacheCompared(10.0, 200.0)),  # said when it was news
+    of(RUN, RUN, compared=CacheCompared(10.0, 200.0, 300)),  # said when it was news
     of(replace(RUN, tokens=None, tps=None, ttft_ms=None, e2e_ms=None, connect_ms=None)),
     of(Ran()),
     Situation(asked=FULL),  # full is full, but nobody asked just now
