@@ -57,12 +57,10 @@ def resolve_endpoint(
     Raises:
         ConfigError: The named profile does not exist.
     """
-    if base_url is None and profile == EMBEDDED and EMBEDDED not in settings.profiles:
-        return Endpoint("", "embedded", model=model, embedded=True)
-    named = _profile(settings, profile)
-    url, chosen_by = _choose_url(base_url, named, settings, profile, environ)
+    url, chosen_by = chosen_url(settings, base_url=base_url, profile=profile, environ=environ)
     if url is None:
         return Endpoint("", "embedded", model=model, embedded=True)
+    named = _profile(settings, profile)
     url = url.strip().rstrip("/")
     own = named if named is not None and origin(named.base_url) == origin(url) else None
     name = profile_name(settings, profile)
@@ -82,6 +80,25 @@ def resolve_endpoint(
             name for name in KEY_VARIABLES if environ.get(name) and name != key_from
         ),
     )
+
+
+def chosen_url(
+    settings: Settings,
+    *,
+    base_url: str | None = None,
+    profile: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> tuple[str | None, str]:
+    """The URL that ``resolve_endpoint`` would choose, and what decides; None: the embedded engine.
+
+    No key is looked for.
+
+    Raises:
+        ConfigError: The named profile does not exist.
+    """
+    if base_url is None and profile == EMBEDDED and EMBEDDED not in settings.profiles:
+        return None, "embedded"
+    return _choose_url(base_url, _profile(settings, profile), settings, profile, environ)
 
 
 def profile_name(settings: Settings, profile: str | None) -> str | None:

@@ -91,7 +91,7 @@ REMOTE = Prepared(
 )
 
 
-CUT = Verdict("truncated", "max_tokens", "The answer reached max_tokens (256).")
+CUT = Verdict("truncated", "max_tokens", "Cut at max_tokens 256, as asked.")
 OK = Evidence(status=200, finish_reason="length")
 
 

@@ -348,7 +348,25 @@ async def test_a_run_that_waits_is_said_in_its_place_and_called_off_by_esc() -> 
         assert "did not start" in on_screen(main)
 
 
-async def test_notices_leave_the_errors_pane_readable() -> None:
+@pytest.mark.parametrize("editing", [False, True])
+@pytest.mark.parametrize("size", [(60, 18), (80, 24), (120, 40), (200, 50)])
+async def test_a_notice_lies_on_the_lower_border(size: tuple[int, int], editing: bool) -> None:
+    app = make_app()
+    async with app.run_test(size=size, notifications=True) as pilot:
+        main = await ready(pilot)
+        if editing:
+            await pilot.press("e")
+        main.say("The answer is copied: 1,234 characters.")
+        await until(pilot, lambda: bool(app.screen.query("Toast")))
+        await pilot.pause()
+        toast = app.screen.query("Toast").first().region
+        assert toast.area
+        assert (toast.height, toast.bottom) == (1, main.footer.region.y)
+        for pane in (main.stream, main.memory_pane, main.errors):
+            assert not toast.overlaps(pane.content_region)
+
+
+async def test_a_long_notice_leaves_the_failure_readable() -> None:
     app = make_app()
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         main = await ready(pilot)
@@ -356,9 +374,8 @@ async def test_notices_leave_the_errors_pane_readable() -> None:
         await until(pilot, lambda: bool(app.screen.query("Toast")))
         await pilot.pause()
         toast = app.screen.query("Toast").first().region
-        assert toast.area
-        for part in (main.errors, main.stream.prompt, main.footer):
-            assert not toast.overlaps(part.region)
+        assert toast.height == 2
+        assert toast.y >= main.errors.content_region.bottom - 1  # the row of counts and keys
 
 
 # --- words and figures ----------------------------------------------------------------------------

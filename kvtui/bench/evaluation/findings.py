@@ -163,12 +163,12 @@ def _knee(rows: Sequence[Level]) -> Finding:
             "knee",
             tr(
                 "{what}: the knee is at concurrency {n} ({tps:.1f} tok/s): from there to {more} a"
-                " doubling brings {gain:+.0f} %.",
+                " doubling brings {gain}.",
                 what=what,
                 n=row.concurrency,
                 tps=tps,
                 more=after.concurrency,
-                gain=100 * gain,
+                gain=_percent(gain),
             ),
             True,
             figures,
@@ -183,6 +183,11 @@ def _knee(rows: Sequence[Level]) -> Finding:
         False,
         {"concurrency": None},
     )
+
+
+def _percent(share: float) -> str:
+    """``+80 %``, ``−15 %``."""
+    return f"{100 * share:+.0f} %".replace("-", "−")
 
 
 def _goodput(levels: Sequence[Level]) -> list[Finding]:
@@ -312,16 +317,16 @@ def _cautions(
     for name, failed in classes.items():
         detail = first[name].failure or {}
         said = [detail.get("message") or "", *(detail.get("fixes") or ())][:2]
+        message = " ".join(advice_shown(name, text) for text in said).strip()
+        template = (
+            later("{n} of {all} requests failed as {name}: {message}")
+            if message
+            else later("{n} of {all} requests failed as {name}.")
+        )
         found.append(
             Finding(
                 "failures",
-                tr(
-                    "{n} of {all} requests failed as {name}: {message}",
-                    n=failed,
-                    all=len(samples),
-                    name=name,
-                    message=" ".join(advice_shown(name, text) for text in said).strip(),
-                ).strip(),
+                tr(template, n=failed, all=len(samples), name=name, message=message),
                 None,
                 {"outcome": name, "n": failed},
             )

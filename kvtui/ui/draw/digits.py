@@ -1,4 +1,7 @@
-"""Large figures, three rows high: readable across a room, narrow enough for 80 columns."""
+"""Large figures, readable across a room and narrow enough for 80 columns.
+
+Three cells by five half rows: the half row that is left keeps them apart from what stands below.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,16 @@ _POINT = "▪"
 """Touches neither digit beside it: a half block would be read as a part of one."""
 
 _GLYPHS = {
-    "0": ("█▀█", "█ █", "█▄█"),
-    "1": ("▀█ ", " █ ", "▄█▄"),
-    "2": ("▀▀█", "█▀▀", "█▄▄"),
-    "3": ("▀▀█", " ▀█", "▄▄█"),
-    "4": ("█ █", "▀▀█", "  █"),
-    "5": ("█▀▀", "▀▀█", "▄▄█"),
-    "6": ("█▀▀", "█▀█", "█▄█"),
-    "7": ("▀▀█", "  █", "  █"),
-    "8": ("█▀█", "█▀█", "█▄█"),
-    "9": ("█▀█", "▀▀█", "▄▄█"),
+    "0": ("█▀█", "█ █", "▀▀▀"),
+    "1": ("▀█ ", " █ ", "▀▀▀"),
+    "2": ("▀▀█", "█▀▀", "▀▀▀"),
+    "3": ("▀▀█", " ▀█", "▀▀▀"),
+    "4": ("█ █", "▀▀█", "  ▀"),
+    "5": ("█▀▀", "▀▀█", "▀▀▀"),
+    "6": ("█▀▀", "█▀█", "▀▀▀"),
+    "7": ("▀▀█", "  █", "  ▀"),
+    "8": ("█▀█", "█▀█", "▀▀▀"),
+    "9": ("█▀█", "▀▀█", "▀▀▀"),
     ".": (" ", " ", _POINT),
     ",": (" ", " ", _POINT),
     "—": ("   ", "▀▀▀", "   "),
@@ -61,9 +64,9 @@ def _enlarged(char: str, scale: int) -> tuple[str, ...]:
 
 _PARTS = {(True, True): "█", (True, False): "▀", (False, True): "▄", (False, False): " "}
 _LARGE_POINTS = {
-    2: ("  ", "▐▌"),
-    3: ("   ", " ▄ ", " █ "),
-    4: ("    ", "    ", " ██ ", " ██ "),
+    2: ("▐▌", "  "),
+    3: (" █ ", " ▀ ", "   "),
+    4: (" ██ ", " ██ ", "    ", "    "),
 }
 
 

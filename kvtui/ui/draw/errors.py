@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from kvtui.language import tr
 from kvtui.text import one_line, sanitise
-from kvtui.ui.draw.evidence import BADGES, facts
+from kvtui.ui.draw.evidence import BADGES, badge_role, facts
 from kvtui.ui.draw.sections import more_mark
 from kvtui.ui.look.rows import (
     BLANK,
@@ -106,14 +106,16 @@ def _pad(body: list[Row], footer: list[Row], width: int, height: int, *, lost: b
 def _badge(failure: Failure, width: int) -> list[Row]:
     """Class and subcode, with status, count and time as far as they fit beside them."""
     verdict = failure.verdict
-    glyph, word, badge, _ = BADGES[verdict.cls]
+    glyph, word, _, _ = BADGES[verdict.cls]
     status = failure.evidence.status if failure.evidence else None
     parts = [
         "" if status is None else str(status),
         f"×{failure.times}" if failure.times > 1 else "",
         failure.at,
     ]
-    start = row((f" {glyph} {word} ", badge), (" " + one_line(verdict.subcode, 40), "strong"))
+    start = row(
+        (f" {glyph} {word} ", badge_role(verdict)), (" " + one_line(verdict.subcode, 40), "strong")
+    )
     for count in (3, 2):
         text = " ".join(part for part in parts[:count] if part)
         if width_of(start) + 1 + len(text) <= width:

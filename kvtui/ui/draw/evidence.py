@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvtui.failure import Evidence
+from kvtui.failure import Evidence, Verdict
 from kvtui.language import tr
 from kvtui.text import one_line, sanitise
 from kvtui.ui.state import Failure
@@ -19,6 +19,11 @@ BADGES: dict[str, tuple[str, str, str, str]] = {
     "server": ("✖", "SERVER", "badge-bad", "bad"),
     "truncated": ("✂", "TRUNCATED", "badge-warn", "warn"),
 }
+
+
+def badge_role(verdict: Verdict) -> str:
+    """How loud the badge is: an outcome, such as an answer cut as asked, is calm."""
+    return BADGES[verdict.cls][2] if verdict.is_failure else "badge-quiet"
 
 
 def facts(evidence: Evidence, code: str | None = None) -> list[tuple[str, str]]:

@@ -90,13 +90,18 @@ def _sequence(state: MemoryState, width: int) -> list[Row]:
                 (clip(tr("cache off: nothing kept"), width - cell_len(name)), "warn"),
             )
         ]
-    figures = f" {state.live_tokens:,} / {state.reserved_tokens:,}"
-    figures = right(figures, max(len(figures), 2 * len(f"{state.reserved_tokens:,}") + 4))
-    bar = gauge(
-        state.live_tokens, state.reserved_tokens, max(4, width - cell_len(name) - len(figures))
-    )
-    over = state.live_tokens > state.reserved_tokens
-    return [row((name, "muted"), *bar, (figures, "warn" if over else "strong"))]
+    live, most = f"{state.live_tokens:,}", f"{state.reserved_tokens:,}"
+    role = "warn" if state.live_tokens > state.reserved_tokens else "strong"
+    room = width - cell_len(name)
+    for of in (" / ", "/"):  # as wide as it gets, so that the bar keeps its length
+        field = max(len(live), len(most)) + len(of) + len(most) + 1
+        if room - field >= _LEAST_BAR:
+            bar = gauge(state.live_tokens, state.reserved_tokens, room - field)
+            return [row((name, "muted"), *bar, (right(f"{live}{of}{most}", field), role))]
+    return [between(row((name, "muted")), row((f"{live} / {most}", role)), width)]
+
+
+_LEAST_BAR = 4
 
 
 def _server(server: ServerKV, width: int) -> list[Row]:

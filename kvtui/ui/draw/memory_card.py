@@ -29,8 +29,7 @@ def card_legend(state: MemoryState, width: int) -> list[Row]:
             note = f"{state.live_tokens:,} tok"
         elif part.role == "free":
             note = UNKNOWN if state.free_tokens is None else f"{state.free_tokens:,} tok"
-        small = 0 < part.size < GIB // 100
-        size = binary_size(part.size) if small else gib(part.size) + " GiB"
+        size = _amount(part.size)
         lines.append(
             between(
                 row(

@@ -48,6 +48,6 @@ def presenter_rows(state: StreamState, width: int, height: int) -> list[Row]:
     rows = [phase_bar(state, width), *block, spark_row(state, width)]
     spare = height - 1 - len(rows)
     if spare > 0:
-        rows[1:1] = [BLANK] * (spare // 2)
-        rows[-1:-1] = [BLANK] * (spare - spare // 2)
+        rows[1:1] = [BLANK] * (spare - spare // 2)
+        rows[-1:-1] = [BLANK] * (spare // 2)
     return [*rows, rule(width)][:height]

@@ -67,11 +67,13 @@ def phase_bar(state: StreamState, width: int) -> Row:
         _time(None if snapshot.decode_s is None else snapshot.decode_s * 1000, roomy),
     )
     joint = " ── " if roomy else " ─"
+    missing = "─" * (_TIME + 3)  # no time yet: the line takes its place, and nothing moves later
     names = _STEPS if roomy else _SHORT_STEPS
     spans: list[Span] = []
     for index, (name, time) in enumerate(zip(names, times, strict=True)):
         if index:
-            spans.append(Span(joint, "faint" if index > current else "muted"))
+            line = joint if times[index - 1] or not roomy else f" {missing} "
+            spans.append(Span(line, "faint" if index > current else "muted"))
         glyph, role = _step(index, current, phase)
         spans.append(Span(f"{glyph} ", role))
         spans.append(Span(tr(name), "muted" if index > current else "text"))
@@ -86,7 +88,7 @@ def phase_bar(state: StreamState, width: int) -> Row:
     if width_of(end) > room:
         end = _end_mark(replace(state, repeats=1), roomy=False)
     if width_of(end) > room:
-        end = tuple(span._replace(text=span.text[:1]) for span in end)  # how it ended: its glyph
+        end = tuple(span._replace(text=span.text[:1]) for span in end[:1])  # its glyph says it
     spans += _progress(state, width - width_of(tuple(spans)) - width_of(end) - (2 if end else 0))
     return between(crop(tuple(spans), width), end, width)
 
@@ -128,13 +130,19 @@ def _step(index: int, current: int, phase: str) -> tuple[str, str]:
     return "◉", "accent"
 
 
+_TIME = 7
+"""Cells of a duration."""
+
+
 def _time(value: float | None, roomy: bool) -> str:
-    return right(milliseconds(value), 7) if roomy else ("" if value is None else _short(value))
+    if value is None:
+        return ""
+    return right(milliseconds(value), _TIME) if roomy else _short(value)
 
 
 def _connect_time(value: float | None) -> str:
     """The connection's set-up; one that was there already had none."""
-    return right("reused", 7) if value == 0 else _time(value, roomy=True)
+    return right(tr("reused"), _TIME) if value == 0 else _time(value, roomy=True)
 
 
 def _short(value: float) -> str:
@@ -152,7 +160,8 @@ def _end_mark(state: StreamState, roomy: bool) -> Row:
     if phase == "done":
         if state.outcome and state.outcome != "ok":
             label = state.outcome.replace("_", " ") if roomy else "cut"
-            return row((run + "  " if run and roomy else "", "muted"), ("✂ " + tr(label), "warn"))
+            mark = row(("✂ ", "good"), (tr(label), "muted"))  # an end like any other: no alarm
+            return row((run + "  " if run and roomy else "", "muted"), *mark)
         return row(
             (run + "  " if run and roomy else "", "muted"),
             (f"✓ {tr('done')}" if roomy else "✓", "good"),
@@ -183,15 +192,20 @@ def _grid(state: StreamState, width: int, *, roomy: bool) -> list[Row]:
     when = ""
     if state.running or snapshot.decode_tps is not None:
         when = tr("now") if state.running else tr("decode")
-    if not roomy:
+    if not roomy and width < WIDE:
         first = _column(_left_figures(state, short=True)[:3], 5, 7)
         rest = width - 11 - 2 - 13 - 2
-        second = _column(_right_figures(state, short=True), 4, max(6, rest - 5))
+        second = [_fitting(name, forms, rest) for name, *forms in _short_figures(state)]
         return beside([(digits, 11), ([], 2), (first, 13), ([], 2), (second, rest)], HEIGHT)
+    if not roomy:  # wide and low: a pane zoomed at 80x24
+        times = _column(_left_figures(state)[:3], 8, 10)
+        tokens, counted, _, finish = _right_figures(state)
+        counts = _column([tokens, counted, finish], 8, 15)
+        return beside([(digits, 11), ([], 3), (times, 19), ([], 4), (counts, 24)], HEIGHT)
     digits.append(row((right(f"{mark}{unit} {when}".rstrip(), 15), "muted")))
     blocks: list[tuple[list[Row], int]] = [([], 1), (digits, 15), ([], 4)]
     blocks += [(_column(_left_figures(state), 8, 10), 19), ([], 4)]
-    blocks += [(_column(_right_figures(state, short=False), 8, 15), 24), ([], 4)]
+    blocks += [(_column(_right_figures(state), 8, 15), 24), ([], 4)]
     if width >= 96:
         blocks.append((_column(_extra_figures(state), 9, 10), 20))
     return beside(blocks, HEIGHT + 1)
@@ -219,18 +233,45 @@ def _left_figures(state: StreamState, *, short: bool = False) -> list[tuple[str,
     ]
 
 
-def _right_figures(state: StreamState, *, short: bool) -> list[tuple[str, str]]:
+def _fitting(name: str, forms: list[str], width: int) -> Row:
+    """A figure under its name: the first form that has room, else the figure without its name."""
+    name = tr(name)
+    room = width - width_of(row(name)) - 1
+    text = next((form for form in forms if width_of(row(form)) <= room), "")
+    if not text:
+        name, text = "", forms[-1]
+    return between(
+        row((name, "muted")), row((text, "muted" if text == UNKNOWN else "strong")), width
+    )
+
+
+def _short_figures(state: StreamState) -> list[tuple[str, ...]]:
+    """Name and forms of each, the longest first."""
     snapshot = state.snapshot
-    estimated = snapshot.token_source == "estimate"
-    tokens = UNKNOWN
-    if snapshot.tokens is not None:
-        limit = "" if state.max_tokens is None else f"/{state.max_tokens}"
-        limit = limit if short else limit.replace("/", " / ")
-        tokens = f"{'~' if estimated else ''}{snapshot.tokens}{limit}"
+    tokens = [_tokens(state, "/"), _tokens(state, None)]
+    source = _SOURCES.get(snapshot.token_source, UNKNOWN)
+    live = (tr("live"),) if snapshot.token_source == "continuous" else ()
+    return [
+        ("tokens", *tokens),
+        ("counted", tr(source), *live),
+        ("finish", snapshot.finish_reason or UNKNOWN),
+    ]
+
+
+def _tokens(state: StreamState, of: str | None) -> str:
+    """How many came, of how many at most."""
+    snapshot = state.snapshot
+    if snapshot.tokens is None:
+        return UNKNOWN
+    limit = "" if of is None or state.max_tokens is None else f"{of}{state.max_tokens}"
+    return f"{'~' if snapshot.token_source == 'estimate' else ''}{snapshot.tokens}{limit}"
+
+
+def _right_figures(state: StreamState) -> list[tuple[str, str]]:
+    snapshot = state.snapshot
+    tokens = _tokens(state, " / ")
     finish = snapshot.finish_reason or UNKNOWN
     source = _SOURCES.get(snapshot.token_source, UNKNOWN)
-    if short:
-        return [("tok", tokens), ("by", source), ("fin", finish)]
     prompt = count(snapshot.prompt_tokens)
     if snapshot.cached_prompt_tokens is not None:
         prompt += " (" + tr("{n} cached", n=f"{snapshot.cached_prompt_tokens:,}") + ")"
@@ -256,14 +297,16 @@ def spark_row(state: StreamState, width: int) -> Row:
     series = series[start:]  # before the second stamp there is no rate, which is not a slow one
     low, high, now = min(series), max(series), series[-1]
     if width >= WIDE:
-        legend = row(
-            (f"  {tr('min')} ", "muted"),
-            (right(rate(low), 5), "text"),
-            (f" {tr('max')} ", "muted"),
-            (right(rate(high), 5), "text"),
-            (f" {tr('now')} ", "muted"),
-            (right(rate(now), 5), "strong"),
+        said = row(
+            (f"{tr('min')} ", "muted"),
+            (rate(low), "text"),
+            (f"  {tr('max')} ", "muted"),
+            (rate(high), "text"),
+            (f"  {tr('now')} ", "muted"),
+            (right(rate(now), min(5, len(rate(high)))), "strong"),
         )
+        field = width_of(row(tr("min"), tr("max"), tr("now"))) + 3 + 4 + 3 * 5
+        legend = (Span(" " * (2 + max(0, field - width_of(said)))), *said)
     else:
         legend = row(
             (right(rate(low), 6), "muted"),

@@ -26,6 +26,7 @@ _ROLES: dict[str, tuple[tuple[str, ...], bool, bool, bool]] = {
     "bad": (("error",), True, False, False),
     "badge-bad": (("error",), True, False, True),
     "badge-warn": (("warning",), True, False, True),
+    "badge-quiet": (("kv-muted", "foreground-muted"), True, False, True),
     "badge-accent": (("accent", "primary"), True, False, True),
     "weights": (("kv-weights", "secondary", "primary"), False, False, False),
     "overhead": (("kv-overhead", "warning"), False, False, False),

@@ -9,6 +9,7 @@ variable holds is shown, never obeyed by the terminal.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
@@ -154,13 +155,28 @@ def changed_cells(old: Row, new: Row, width: int) -> tuple[int, int] | None:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Wrap text at spaces to ``width`` cells; wide characters may break anywhere. Never empty."""
+    """Wrap text at spaces to ``width`` cells; wide characters may break anywhere. Never empty.
+
+    A figure keeps its unit, a flag its value, and ``=`` what it equals.
+    """
     lines: list[str] = []
     for paragraph in sanitise(text).split("\n"):
-        done, rest = break_lines(paragraph, width)
-        lines.extend(done)
-        lines.append(rest)
+        done, rest = break_lines(_glued(paragraph), width)
+        lines.extend(line.replace(_GLUE, " ") for line in (*done, rest))
     return lines or [""]
+
+
+_GLUE = "\u00a0"
+_TOGETHER = re.compile(
+    r"(?<=\d) (?=(?:[KMGT]i?B|B|ms|s|tok|tokens?|tok/s|%)(?![\w/]))"
+    r"|(?<= =) (?=[\d.,]+(?: |$))"
+)
+_FLAG = re.compile(r"(?<!\S)(--[a-z][a-z-]*) (?=[\w.]{1,8}(?:\s|$))")
+
+
+def _glued(text: str) -> str:
+    """With a space that does not break where two words belong together."""
+    return _FLAG.sub(rf"\1{_GLUE}", _TOGETHER.sub(_GLUE, text))
 
 
 def break_lines(text: str, width: int) -> tuple[list[str], str]:

@@ -209,7 +209,7 @@ def test_wrong_base_url_that_nobody_tried(make_answer: Make) -> None:
 
 def test_max_tokens_cut_the_answer(make_stream: Make) -> None:
     evidence = make_stream(finish_reason="length", max_tokens=10, completion_tokens=10)
-    assert classify(evidence).message == "max_tokens 10 cut the answer."
+    assert classify(evidence).message == "Cut at max_tokens 10, as asked."
 
 
 def test_all_tokens_went_into_reasoning(make_stream: Make) -> None:

@@ -63,7 +63,7 @@ class EndpointActions:
         settings, problem = read_settings()
         if problem:
             self.say(problem, "warning")
-        choices = endpoint_choices(settings, hidden=self.presenting)
+        choices = endpoint_choices(settings, self.app.options, hidden=self.presenting)
         self._pick(tr("Endpoint"), choices, self.chosen_endpoint, self.take_endpoint)
 
     async def take_endpoint(self, choice: str) -> None:
