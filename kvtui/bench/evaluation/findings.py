@@ -318,7 +318,7 @@ def _cautions(
         detail = first[name].failure or {}
         said = [detail.get("message") or "", *(detail.get("fixes") or ())][:2]
         message = " ".join(advice_shown(name, text) for text in said).strip()
-        template = (
+        sentence = (
             later("{n} of {all} requests failed as {name}: {message}")
             if message
             else later("{n} of {all} requests failed as {name}.")
@@ -326,7 +326,7 @@ def _cautions(
         found.append(
             Finding(
                 "failures",
-                tr(template, n=failed, all=len(samples), name=name, message=message),
+                tr(sentence, n=failed, all=len(samples), name=name, message=message),
                 None,
                 {"outcome": name, "n": failed},
             )
