@@ -79,6 +79,7 @@ def cache_effect(situation: Situation) -> Advice | None:
             off=rate(both.off_tps),
             times=times,
             length=count(length),
+            tokens=count(both.tokens),
         ),
     )
 
