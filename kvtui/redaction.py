@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 REDACTED = "[redacted]"
@@ -84,7 +84,7 @@ _SHORTEST_RUN = 8
 """A run of so many characters of a key betrays it, or of half its characters where that is less,
 but never a run as short as a word."""
 
-_SPELLINGS = r"""
+_ESCAPES = r"""
     \\{1,4}u\{?0{0,4}([0-9a-f]{2})\}?
     | \\{1,4}x([0-9a-f]{2})
     | %(?:25)?([0-9a-f]{2})
@@ -93,16 +93,21 @@ _SPELLINGS = r"""
     | \\{1,4}(["'/])
     | &(?:amp|lt|gt|quot|apos);
     | \\{1,4}[nrt]
-    | [\s\u200b\u200c\u200d\u2060\ufeff\u00ad]+
 """
+_SPACE = r"| [\s\u200b\u200c\u200d\u2060\ufeff\u00ad]+"
 _ESCAPING = frozenset("%\\&")
 _INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad")
 _NAMED = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'"}
 
 
 @lru_cache(maxsize=1)
+def _escapes() -> re.Pattern[str]:
+    return re.compile(_ESCAPES, re.IGNORECASE | re.VERBOSE)
+
+
+@lru_cache(maxsize=1)
 def _spellings() -> re.Pattern[str]:
-    return re.compile(_SPELLINGS, re.IGNORECASE | re.VERBOSE)
+    return re.compile(_ESCAPES + _SPACE, re.IGNORECASE | re.VERBOSE)
 
 
 def _spelt(match: re.Match[str]) -> str:
@@ -181,30 +186,84 @@ def _traces(secret: str) -> tuple[int, dict[str, tuple[tuple[str, int, int], ...
     return size, {gram: tuple(places) for gram, places in grams.items()}
 
 
+# A text is looked through in windows, so that a huge one takes no more room than a small one: what
+# stands before each of its characters costs a hundred times the character itself.
+
+_WINDOW = 64 << 10
+"""Characters in which a run may begin."""
+_OVERLAP = 4 << 10
+"""Characters that are seen beyond them at least, so that a run is seen whole."""
+_WIDEST = 32
+"""Characters that one of the secret's may be spelt with, white space included."""
+
+
 def _hide_parts(text: str, secret: str) -> str:
     """``text`` without runs of the secret's characters, in whichever spelling."""
     if len(secret) < _SHORTEST_RUN or len(text) < _SHORTEST_RUN:
         return text
-    text = _hide_runs(text, secret, _plain(text))
+    text = _hide_runs(text, secret, _plain)
     # What looked like an escape may have been a sign before the key: %4f9A… begins with 4f9A.
-    return _hide_runs(text, secret, _literal(text)) if _ESCAPING & set(text) else text
+    if any(sign in text for sign in _ESCAPING):
+        text = _hide_runs(text, secret, _literal)
+    return text
 
 
-def _hide_runs(text: str, secret: str, view: _View) -> str:
+def _hide_runs(text: str, secret: str, view: Callable[[str], _View]) -> str:
+    beyond = max(_OVERLAP, _WIDEST * len(secret))
+    hidden: list[tuple[int, int]] = []
+    for start in range(0, len(text), _WINDOW):
+        window = text[start : start + _WINDOW + beyond]
+        if not _may_hold(window, secret):
+            continue
+        for begin, end in _runs(view(window), secret):
+            if begin >= _WINDOW:
+                break  # the next window sees it whole
+            if hidden and start + begin < hidden[-1][1]:
+                hidden[-1] = (hidden[-1][0], max(hidden[-1][1], start + end))
+            else:
+                hidden.append((start + begin, start + end))
+    if not hidden:
+        return text
+    kept: list[str] = []
+    shown = 0
+    for begin, end in hidden:
+        kept += [text[shown:begin], REDACTED]
+        shown = end
+    return "".join((*kept, text[shown:]))
+
+
+def _may_hold(window: str, secret: str) -> bool:
+    """False where no gram of the secret is in the text; quick, at the price of a few vain yes."""
+    size, grams = _traces(secret)
+    looks = [_bare(window)]
+    if any(sign in window for sign in _ESCAPING):
+        looks.append(_bare(_escapes().sub(_spelt, window)))
+    return len(secret.split()) > 1 or any(
+        look[at : at + size] in grams for look in looks for at in range(0, len(look), size)
+    )
+
+
+def _bare(text: str) -> str:
+    """``text`` in lower case without anything that takes no ink."""
+    text = "".join(text.split())
+    if not text.isascii():
+        text = text.translate(dict.fromkeys(map(ord, _INVISIBLE)))
+    return _lower(text)
+
+
+def _runs(view: _View, secret: str) -> Iterator[tuple[int, int]]:
+    """Where runs of the secret's characters stand in the text that is viewed, in their order."""
     size, grams = _traces(secret)
     plain, begins, ends = view
-    kept: list[str] = []
-    done = shown = 0
+    done = 0
     for at in range(0, len(plain) - size + 1, size):
         places = grams.get(plain[at : at + size]) if at >= done else None
         if not places:
             continue
         begin, end = max((_reach(plain, at, size, *place) for place in places), key=_width)
-        if begin == end:
-            continue
-        kept += [text[shown : max(shown, begins[begin])], REDACTED]
-        shown, done = ends[end - 1], end
-    return "".join(kept) + text[shown:] if kept else text
+        if begin != end:
+            done = end
+            yield begins[begin], ends[end - 1]
 
 
 def _reach(plain: str, at: int, size: int, stem: str, place: int, enough: int) -> tuple[int, int]:

@@ -186,29 +186,39 @@ def _repeat(
 
 def _follow(one: Run, stop: Interrupts, show: bool) -> None:
     """Print the text as it comes, until the run is done or stopped."""
-    printed = False
+    last: bool | None = None
     while not one.done.wait(_LOOK_S):
         if show:
-            printed = _print_pieces(one) or printed
+            last = _print_pieces(one, last)
         if stop.came:
             one.stop()
             one.done.wait(_STOP_S)
             break
-    if show and (_print_pieces(one) or printed):
-        click.echo()
+    if show and (last := _print_pieces(one, last)) is not None:
+        click.echo(err=last)
 
 
-def _print_pieces(one: Run) -> bool:
-    """Print the text since the last call; whether there was any."""
+def _print_pieces(one: Run, last: bool | None) -> bool | None:
+    """Print the text since the last call.
+
+    Args:
+        one: The run.
+        last: Where its last text went: to stderr (True), to stdout, nowhere yet (None).
+
+    Returns:
+        The same, afterwards. What goes to another place than before begins on a line of its own.
+    """
     pieces = one.drain()
     for piece in pieces:
-        if piece.kind in ("reasoning", "tool_call"):
-            click.echo(click.style(sanitise(piece.text), dim=True), nl=False, err=True)
-        else:
-            click.echo(sanitise(piece.text), nl=False)
+        aside = piece.kind in ("reasoning", "tool_call")
+        if last is not None and aside is not last:
+            click.echo(err=last)
+        text = sanitise(piece.text)
+        click.echo(click.style(text, dim=True) if aside else text, nl=False, err=aside)
+        last = aside
     if pieces:
         sys.stdout.flush()
-    return bool(pieces)
+    return last
 
 
 def _narrate(prepared: Prepared) -> None:

@@ -11,7 +11,7 @@ from kvtui.measure.buffering import LATE_S, framed_so, held_back
 from kvtui.measure.figures import FirstToken, RunFigures, TokenSource
 from kvtui.measure.mask import Mask
 from kvtui.measure.tally import Tally
-from kvtui.text import one_line
+from kvtui.text import count, one_line
 
 FEW_SAMPLES = 256
 _WHOLE = frozenset({"buffered_transport", "single_chunk", "not_streamed"})
@@ -282,7 +282,7 @@ def _hints(
                 "estimated_count",
                 tr(
                     "The server counted no tokens; ~{tokens} is an estimate from {chunks}.",
-                    tokens=tokens,
+                    tokens=count(tokens),
                     chunks=counted(tally.chunks, later("{n} chunk"), later("{n} chunks")),
                 ),
             )

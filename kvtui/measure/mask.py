@@ -10,15 +10,23 @@ What looks like a word is hidden only as it stands: an answer may well hold part
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
+from typing import TypeGuard
+
+from msgspec import structs
 
 from kvtui.redaction import REDACTED, hide_runs, is_quiet, is_telling, unfinished_run
+from kvtui.stream.events import Delta, Event, Replaced
 
 _LEAST = 8
 """Shorter "keys" (``test``, ``ollama``) are words that an answer may well hold."""
 _LOOK_BACK = 32
 """Characters in which a run is too short to wait, whatever they are spelt with."""
+MUCH = 64 << 10
+"""Characters of a delta that is gone through before anybody draws it."""
+_END = 8 << 10
+"""Characters at its ends that a part of a secret may reach into from outside."""
 _LONGEST_WAIT = 4096
 """Characters that wait at most: white space between a key's characters may have no end."""
 
@@ -38,6 +46,19 @@ class Mask:
     def whole(self, text: str) -> str:
         """``text`` without them."""
         return self.runs(self.exact(text))
+
+    def huge(self, events: Sequence[Event]) -> Sequence[Event]:
+        """The events of one read, what is huge among them gone through already.
+
+        That takes seconds, which whoever feeds has and whoever draws has not. Only its ends may
+        then still be part of one.
+        """
+        if not any(map(_is_huge, events)):
+            return events
+        return [
+            structs.replace(event, text=self.whole(event.text)) if _is_huge(event) else event
+            for event in events
+        ]
 
     def exact(self, text: str) -> str:
         """``text`` without them where they stand as they are."""
@@ -73,6 +94,10 @@ class Mask:
         return max((unfinished_run(text, secret) for secret in self._telling), default=0)
 
 
+def _is_huge(event: Event) -> TypeGuard[Delta | Replaced]:
+    return isinstance(event, Delta | Replaced) and len(event.text) >= MUCH
+
+
 class MaskedStream:
     """One text that comes in pieces: what may be the beginning of a secret waits for the next."""
 
@@ -83,18 +108,31 @@ class MaskedStream:
         self._before = ""  # the last that was shown: a run may have begun in it
 
     def feed(self, text: str) -> str:
-        """The text that can be shown once ``text`` has come."""
+        """The text that can be shown once ``text`` has come.
+
+        A text of ``MUCH`` characters has been through ``Mask.huge`` and is not looked at again.
+        """
+        if len(text) >= MUCH:
+            begin, end = text[:_END], text[-_END:]
+            return self.feed(begin) + self._follow(text[_END:-_END]) + self.feed(end)
         text = self._mask.exact(self._held + text)
         cut = len(text) - self._mask.unfinished(text)
         self._held = text[cut:]
         text = self._run + text[:cut]
-        if self._mask.is_quiet(around := self._before + text):
+        around = self._before + text
+        if self._mask.is_quiet(around):
             self._run, self._before = "", around[-_LOOK_BACK:]
             return text
-        waits = min(len(text), self._mask.unfinished_run(self._before + text))
+        waits = min(len(text), self._mask.unfinished_run(around))
         cut = len(text) - (waits if waits <= _LONGEST_WAIT else 0)
         self._run = text[cut:]
         return self._shown(text[:cut])
+
+    def _follow(self, text: str) -> str:
+        """``text``, which holds no part of a secret, behind what was held back."""
+        rest = self.flush()
+        self._before = text[-_LOOK_BACK:]
+        return rest + text
 
     def flush(self) -> str:
         """What was held back; the text ends here, or begins again."""

@@ -127,6 +127,8 @@ class Meter:
 
     def feed(self, events: Sequence[Event]) -> None:
         """Take the events of one read."""
+        if self._mask:
+            events = self._mask.huge(events)
         with self._lock:
             self._tally.feed(events)
             if self._kept is not None:
@@ -141,15 +143,15 @@ class Meter:
 
     def conclude(self, classify: Callable[[Evidence], Verdict]) -> RunFigures:
         """The figures once ``Ended`` came; the snapshot shows them from then on."""
+        figures = conclude(  # not locked: nothing is fed any more, and a huge text takes its time
+            self._tally,
+            started_at=self._started_at,
+            per_chunk=self._per_chunk,
+            lag=self._lag,
+            classify=classify,
+            mask=self._mask,
+        )
         with self._lock:
-            figures = conclude(
-                self._tally,
-                started_at=self._started_at,
-                per_chunk=self._per_chunk,
-                lag=self._lag,
-                classify=classify,
-                mask=self._mask,
-            )
             self._figures = figures
         return figures
 

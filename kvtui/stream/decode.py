@@ -26,6 +26,9 @@ from kvtui.stream.repeats import Repeats
 from kvtui.stream.think import ThinkTags
 
 _TAIL = 80
+_MOST_CATEGORIES = 100
+_NAME = 1_000
+"""Characters of a model's name and of a finish_reason: shown in every frame, and short."""
 
 
 class _Delta(msgspec.Struct, gc=False):
@@ -165,9 +168,9 @@ class Decoder:
         if shapes.error_in(table) and self.error is None:
             self.error = table
         model = table.get("model")
-        if isinstance(model, str) and model and model != self.model:
-            self.model = model
-            out.append(ModelName(t, model))
+        if isinstance(model, str) and model and model[:_NAME] != self.model:
+            self.model = model[:_NAME]
+            out.append(ModelName(t, self.model))
         progress = table.get("prompt_progress")
         if isinstance(progress, dict):
             total, done = shapes.count(progress.get("total")), progress.get("processed")
@@ -224,8 +227,8 @@ class Decoder:
                 reason = reason.get("type")
             ours = number == 0 and (reason or self.finish_reason is None)
             if ours and isinstance(reason, str):
-                self.finish_reason = reason
-                out.append(Finish(t, reason))
+                self.finish_reason = reason[:_NAME]
+                out.append(Finish(t, self.finish_reason))
         return sum(isinstance(event, Delta) for event in out[first:])
 
     def _begin_again(self, t: float, out: list[Event]) -> None:
@@ -299,6 +302,7 @@ class Decoder:
             if isinstance(choice, dict):
                 results = choice.get("content_filter_results")
                 self.filter_categories += shapes.filtered_categories(results)
+        del self.filter_categories[_MOST_CATEGORIES:]
 
     # --- text -------------------------------------------------------------------------------------
 

@@ -60,6 +60,20 @@ def run_json(
     return done.returncode, json.loads(done.stdout)
 
 
+def test_what_is_printed_aside_begins_and_ends_on_lines_of_its_own(tmp_path: Path) -> None:
+    deltas = [{"reasoning_content": "Let me"}, {"reasoning_content": " see."}]
+    with scripted(lambda asked: chunks(*deltas)) as server:
+        flags = ("--base-url", f"{server.url}/v1", "--model", "m", "--prompt", "Hi")
+        done = kvtui(*flags, env=environment(tmp_path))
+    assert "Let me see.\n" in done.stderr
+    assert done.stdout == ""
+
+
+def chunks(*deltas: dict[str, Any]) -> tuple[int, str, bytes]:
+    lines = [f"data: {json.dumps({'choices': [{'delta': delta}]})}\n\n" for delta in deltas]
+    return 200, "text/event-stream", ("".join(lines) + "data: [DONE]\n\n").encode()
+
+
 def test_one_run_as_json(server: TimingServer, tmp_path: Path) -> None:
     url = f"{server.url}/v1"
     status, table = run_json(

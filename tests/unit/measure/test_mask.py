@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import base64
+import tracemalloc
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kvtui import redaction
 from kvtui.failure import Evidence, classify
-from kvtui.measure.mask import Mask
+from kvtui.measure.mask import MUCH, Mask
 from kvtui.measure.meter import Meter, Piece
 from kvtui.redaction import REDACTED, hide_runs
 from kvtui.stream.events import Delta, DeltaKind, Ended, Event, Finish, ModelName, Replaced
@@ -140,3 +142,55 @@ def test_pieces_make_what_the_whole_makes(cut: list[str], key: str) -> None:
     text = shown(pieces + meter.drain(), "content")
     assert key not in text
     assert text == "".join(cut).replace(key, REDACTED)
+
+
+@pytest.mark.parametrize("kind", ["content", "reasoning", "tool_call", "refusal"])
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_huge_delta_hides_the_key_within_it_and_at_its_ends(
+    kind: DeltaKind, replaced: bool
+) -> None:
+    coded, words = quote(KEY, safe=""), "and so on " * (MUCH // 10)
+    huge = f"{coded[9:]} {words}{KEY} {coded}{words} {coded[:20]}"
+    first: Event = Delta(1.0, kind, f"so {coded[:9]}")
+    meter, pieces = played(
+        Replaced(1.0, kind, huge) if replaced and kind in ("content", "reasoning") else first,
+        Delta(2.0, kind, huge), Delta(3.0, kind, f"{coded[20:]} ends"),
+    )  # fmt: skip
+    meter.feed([Ended(4.0, GOOD)])
+    meter.conclude(classify)
+    text = shown(pieces + meter.drain(), kind)
+    assert text.endswith(" ends")
+    assert hide_runs(text, KEY) == text
+    assert KEY not in text
+    assert text.count("and so on") >= 2 * (MUCH // 10)
+
+
+def test_a_huge_text_takes_the_room_of_a_few_of_it() -> None:
+    words = "the quick & brown fox says \\n to 100% of the dogs "
+    text = words * 6_000 + KEY + words
+    tracemalloc.start()
+    hidden = Mask([KEY]).whole(text)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert hidden == words * 6_000 + REDACTED + words
+    assert peak < 25 * len(text)  # a place for each character takes seventy times
+
+
+@given(
+    st.lists(
+        st.one_of(st.text("aS \\%", max_size=9), st.integers(0, 30).map(lambda at: KEY[at:])),
+        max_size=12,
+    )
+)
+def test_a_text_is_hidden_alike_in_windows_of_any_size(cut: list[str]) -> None:
+    text = "".join(cut)
+    whole = hide_runs(text, KEY)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(redaction, "_WINDOW", 7)
+        assert hide_runs(hide_runs(text, KEY), KEY) == hide_runs(text, KEY)
+        assert _rest(hide_runs(text, KEY)) == _rest(whole)
+
+
+def _rest(hidden: str) -> str:
+    """What was not hidden: two runs side by side may be hidden as one."""
+    return hidden.replace(REDACTED, "")
