@@ -79,9 +79,11 @@ class KvtuiApp(App[int]):
         return super().get_css_variables() if self._themed else {}
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Textual's, and behind them what keeps controls from the terminal."""
-        veil = [] if self._veil is None else [self._veil]
-        return [*super().get_line_filters(), *veil, self._outlet]
+        """Textual's, and behind them what keeps controls from the terminal: as one."""
+        before = (*super().get_line_filters(), *(() if self._veil is None else (self._veil,)))
+        if before != self._outlet.before:
+            self._outlet = Outlet(before)
+        return (self._outlet,)
 
     def hide_names(self, veil: Veil | None) -> None:
         """Hide these names on every screen from now on; None shows them again."""

@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 from fakes import REMOTE, Prepared, Script, make_app
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.segment import Segment
+from rich.style import Style
 from test_screen import at, ready
+from textual._ansi_theme import DEFAULT_TERMINAL_THEME
 from textual.color import Color
+from textual.filter import ANSIToTruecolor
 from textual.strip import Strip
 
 from kvtui.config import Endpoint
@@ -21,7 +24,7 @@ from kvtui.failure import Evidence, Hint, KeyFacts, Verdict
 from kvtui.state import load_state, save_state
 from kvtui.text import sanitise
 from kvtui.ui.look.rows import Span, clip, left, plain, right, wrap
-from kvtui.ui.terminal.outlet import Outlet
+from kvtui.ui.terminal.outlet import Outlet, passed
 
 OVERRIDES = set("\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e")
 OVERRIDES |= set("\u2066\u2067\u2068\u2069")
@@ -138,6 +141,7 @@ def test_no_span_and_no_field_holds_a_control(text: str, width: int) -> None:
 
 
 @given(st.lists(_any_text, max_size=4))
+@example(["\ud800\u200d"])
 @settings(deadline=None)
 def test_the_outlet_lets_no_control_through_and_keeps_every_width(texts: list[str]) -> None:
     segments = [Segment(text) for text in texts]
@@ -146,6 +150,29 @@ def test_the_outlet_lets_no_control_through_and_keeps_every_width(texts: list[st
     assert [Strip([each]).cell_length for each in passed] == [
         Strip([each]).cell_length for each in segments
     ]
+
+
+MIXED = [
+    Style(color="red", bgcolor="#101010"),
+    Style(dim=True, color="#808080", bgcolor="#101010"),
+    Style(color="#808080", bgcolor="#101010", bold=True),
+    Style(color="#808080"),
+    None,
+]
+
+
+@pytest.mark.parametrize("style", MIXED, ids=str)
+def test_one_pass_is_what_the_filters_are_one_after_the_other(style: Style | None) -> None:
+    background = Color(1, 2, 3)
+    first = ANSIToTruecolor(DEFAULT_TERMINAL_THEME)
+    segments = [Segment("a \x1b", style), Segment("b", Style(color="#ffffff"))]
+    for given_ in (segments, segments[1:], [Segment("c", style)]):
+        one_by_one = Outlet().apply(first.apply(given_, background), background)
+        strip = Strip(given_)
+        assert Outlet([first]).apply(given_, background) == one_by_one
+        assert list(passed(strip, [Outlet([first])], background)) == one_by_one
+    plain_one = Strip(segments[1:])
+    assert passed(plain_one, [Outlet([first])], background) is plain_one
 
 
 def test_half_a_character_is_remembered_as_a_question_mark(tmp_path: Path) -> None:

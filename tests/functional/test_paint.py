@@ -11,35 +11,49 @@ from rich.cells import split_graphemes
 from test_screen import at, ready
 from textual._compositor import Compositor, CompositorUpdate
 from textual.geometry import Region
+from textual.strip import Strip
 
 from kvtui.ui.terminal.cells import NEEDED, CellsCompositor, CellsUpdate
+
+Cell = tuple[str, object]
+"""What stands in a cell, and on what: its background, reversed or not."""
 
 
 class Terminal:
     """A grid of cells that takes what the compositor writes."""
 
     def __init__(self) -> None:
-        self.rows: list[str] = []
+        self.rows: list[list[Cell]] = []
         self.partial = 0
         self.cells = 0
 
     def whole(self, compositor: Compositor) -> None:
-        self.rows = [strip.text for strip in compositor.render_strips()]
+        self.rows = cells_of(compositor)
 
     def write(self, update: CellsUpdate) -> None:
         self.partial += 1
         for x, y, strip in update.strips:
-            row = _columns(self.rows[y])
-            new = _columns(strip.text)
+            row, new = self.rows[y], _columns(strip)
             self.cells += len(new)
-            self.rows[y] = "".join((*row[:x], *new, *row[x + len(new) :]))
+            self.rows[y] = [*row[:x], *new, *row[x + len(new) :]]
 
 
-def _columns(text: str) -> list[str]:
+def cells_of(compositor: Compositor) -> list[list[Cell]]:
+    """The whole screen as it is painted at once, with nothing kept from before."""
+    for widget in compositor.visible_widgets:
+        widget._layout_cache.clear()
+        widget._set_dirty()
+        widget._exchange_repaint_regions()
+    return [_columns(strip) for strip in compositor.render_strips()]
+
+
+def _columns(strip: Strip) -> list[Cell]:
     """One entry a cell; a wide character is followed by an empty one."""
-    cells: list[str] = []
-    for start, end, width in split_graphemes(text)[0]:
-        cells += [text[start:end]] + [""] * (width - 1)
+    cells: list[Cell] = []
+    for text, style, _ in strip:
+        ground = (style.color if style.reverse else style.bgcolor, style.reverse) if style else None
+        for start, end, width in split_graphemes(text)[0]:
+            cells += [(text[start:end], ground)] + [("", ground)] * (width - 1)
     return cells
 
 
@@ -93,8 +107,7 @@ async def test_what_is_written_bit_by_bit_is_the_screen(
             if step == 20:
                 await pilot.press("up", "up")
             await pilot.pause()
-        compositor = app.main._compositor
-        assert terminal.rows == [strip.text for strip in compositor.render_strips()]
+            assert terminal.rows == cells_of(app.main._compositor)
     assert terminal.partial >= 20
     width, height = size
     assert terminal.cells < terminal.partial * width * height * 0.5
@@ -110,18 +123,22 @@ async def test_a_wide_character_is_written_whole(terminal: Terminal, region: Reg
         await ready(pilot)
         await pilot.press("enter")
         await at(pilot, 1.0)
-        assert any("缓存" in line for line in terminal.rows)
+        assert any(
+            (row[at][0], row[at + 2][0]) == ("缓", "存")
+            for row in terminal.rows
+            for at in range(70)
+        )
         app.main.stream.text.refresh(region)
         await pilot.pause()
-        assert terminal.rows == [strip.text for strip in app.main._compositor.render_strips()]
+        assert terminal.rows == cells_of(app.main._compositor)
         app.notify("It begins where it likes.")
         await pilot.pause()
         app.main.stream.text.refresh()
         await pilot.pause()
-        assert terminal.rows == [strip.text for strip in app.main._compositor.render_strips()]
+        assert terminal.rows == cells_of(app.main._compositor)
         app.clear_notifications()
         await pilot.pause()
-        assert terminal.rows == [strip.text for strip in app.main._compositor.render_strips()]
+        assert terminal.rows == cells_of(app.main._compositor)
     assert terminal.partial
 
 

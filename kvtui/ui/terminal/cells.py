@@ -48,17 +48,18 @@ class CellsCompositor(Compositor):
         strips: list[tuple[int, int, Strip]] = []
         for widget, regions in owned.items():
             place, _ = self.visible_widgets[widget]
-            top = min(region.y for region in regions)
-            end = max(region.bottom for region in regions)
-            lines = widget.render_lines(Region(0, top - place.y, place.width, end - top))
+            # One cell more at each side shows whether a wide character lies across an edge.
+            left = max(place.x, min(region.x for region in regions) - 1)
+            right = min(place.right, max(region.right for region in regions) + 1)
+            lines = _lines_of(widget, place, regions, left, right)
             for y, start, stop in self._regions_to_spans(regions):
-                line = lines[y - top]
+                line = lines[y]
                 # A terminal blanks the half of a wide character whose other half is written over.
-                if _halved(line, start - place.x) and self._shows(widget, start - 1, y):
+                if _halved(line, start - left) and self._shows(widget, start - 1, y):
                     start -= 1
-                if _halved(line, stop - place.x) and self._shows(widget, stop, y):
+                if _halved(line, stop - left) and self._shows(widget, stop, y):
                     stop += 1
-                strips.append((start, y, line.crop(start - place.x, stop - place.x)))
+                strips.append((start, y, line.crop(start - left, stop - left)))
         return CellsUpdate(strips) if strips else None
 
     def _shows(self, widget: Widget, x: int, y: int) -> bool:
@@ -84,11 +85,35 @@ class CellsCompositor(Compositor):
                 return
 
 
+def _lines_of(
+    widget: Widget, place: Region, regions: list[Region], left: int, right: int
+) -> dict[int, Strip]:
+    """The widget's lines in the rows of the regions, and of no rows between them."""
+    x, width = left - place.x, right - left
+    lines: dict[int, Strip] = {}
+    rows = sorted({y for region in regions for y in region.line_range})
+    while rows:
+        top = rows[0]
+        height = next((at for at, y in enumerate(rows) if y != top + at), len(rows))
+        drawn = widget.render_lines(Region(x, top - place.y, width, height))
+        lines.update(zip(rows, drawn, strict=False))
+        rows = rows[height:]
+    return lines
+
+
 def _halved(line: Strip, at: int) -> bool:
     """Whether a border before column ``at`` goes through a wide character."""
     if not 0 < at < line.cell_length:
         return False
-    return line.crop(0, at).text + line.crop(at).text != line.text
+    for segment in line:
+        size = segment.cell_length
+        if at <= size:
+            if at == size or segment.text.isascii():
+                return False
+            before, after = segment.split_cells(at)
+            return before.text + after.text != segment.text
+        at -= size
+    return False
 
 
 def _around(part: Region, whole: Region) -> tuple[Region, ...]:

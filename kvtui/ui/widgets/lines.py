@@ -9,7 +9,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from kvtui.ui.look.roles import Palette
-from kvtui.ui.look.rows import BLANK, Row, changed_cells
+from kvtui.ui.look.rows import BLANK, Row, Span, changed_cells
+from kvtui.ui.terminal.outlet import passed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,38 +78,45 @@ class LinesWidget(Widget):
         return tuple(self._rows)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """The rows themselves where nothing of the style sheet lies around them: it is cheaper."""
-        if self.styles.gutter:
+        """The rows themselves where at most padding lies around them: it is cheaper."""
+        gutter, padding = self.styles.gutter, self.styles.padding
+        width, height = self.size
+        around = padding.left + width + padding.right
+        rows = Region(gutter.left - padding.left, gutter.top, around, height)
+        if not rows.contains_region(crop):
             return super().render_lines(crop)
-        return bare_lines(self, crop, self._line_of(self.size))
+        line_of = self._line_of(self.size, padding.left, padding.right)
+        return bare_lines(self, crop.translate((-rows.x, -rows.y)), line_of, around)
 
     def render_line(self, y: int) -> Strip:
         """One row of the content area."""
         return self._line_of(self.size)(y)
 
-    def _line_of(self, size: Size) -> Callable[[int], Strip]:
-        """What draws a row at this size."""
+    def _line_of(self, size: Size, left: int = 0, right: int = 0) -> Callable[[int], Strip]:
+        """What draws a row at this size, with so many blank cells beside it."""
         if size != self._drawn_for:  # the first time, or after a resize: all rows are asked for
             self._drawn_for = size
             self._rows = list(self.draw(*size))[: size.height]
-        rows, palette, width = self._rows, self.palette, size.width
-        return lambda y: palette.strip(rows[y] if y < len(rows) else BLANK, width)
+        rows, palette, width = self._rows, self.palette, left + size.width + right
+        blank = (Span(" " * left),) if left else BLANK
+        return lambda y: palette.strip(blank + rows[y] if y < len(rows) else BLANK, width)
 
 
-def bare_lines(widget: Widget, crop: Region, line_of: Callable[[int], Strip]) -> list[Strip]:
-    """The lines of a widget without border and padding, as the terminal gets them.
+def bare_lines(
+    widget: Widget, crop: Region, line_of: Callable[[int], Strip], width: int
+) -> list[Strip]:
+    """The lines of a widget without border, as the terminal gets them.
 
     Args:
         widget: Whose lines they are.
-        crop: Which of its cells.
+        crop: Which cells of them.
         line_of: Draws the whole line at a row.
+        width: Cells of a whole line.
     """
     filters, background = widget.get_line_filters(), widget.background_colors[1]
-    whole = crop.x == 0 and crop.width == widget.size.width
+    whole = crop.x == 0 and crop.width == width
     strips = []
     for y in crop.line_range:
-        strip = line_of(y)
-        for each in filters:
-            strip = strip.apply_filter(each, background)
+        strip = passed(line_of(y), filters, background)
         strips.append(strip if whole else strip.crop(crop.x, crop.right))
     return strips

@@ -11,6 +11,7 @@ from textual.cache import LRUCache
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from kvtui.ui.draw.text import gutter, text_row
@@ -149,9 +150,17 @@ class TextView(ScrollView, can_focus=True):
         start = int(8 * (height - thumb) * y / max(1, lines - height))
         shown = (height, start, start + ceil(8 * thumb))
         if shown != self._bar:
-            self._bar = shown
-            self.vertical_scrollbar.window_virtual_size = lines
-            self.vertical_scrollbar.position = y
+            bar, before, self._bar = self.vertical_scrollbar, self._bar, shown
+            if before is None or before[0] != height:
+                bar.window_virtual_size, bar.position = lines, y
+                return
+            # The reactives would have all of the bar drawn again, for an edge that moved by a cell.
+            bar.set_reactive(ScrollBar.window_virtual_size, lines)
+            bar.set_reactive(ScrollBar.position, y)
+            for edge in (1, 2):
+                first, last = sorted((before[edge] // 8, shown[edge] // 8))
+                if before[edge] != shown[edge]:
+                    bar.refresh(Region(0, first, bar.size.width, last + 1 - first))
 
     def _refresh_lines(self, first: int, end: int, start: int = 0) -> None:
         """Repaint the visible ones of the lines from ``first`` up to ``end``, from a cell on."""
@@ -255,7 +264,8 @@ class TextView(ScrollView, can_focus=True):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines themselves: the style sheet puts nothing around them."""
-        return bare_lines(self, crop, self._line_of(self.size.width))
+        width = self.size.width
+        return bare_lines(self, crop, self._line_of(width), width)
 
     def render_line(self, y: int) -> Strip:
         """One visible line."""
