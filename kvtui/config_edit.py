@@ -24,6 +24,7 @@ from kvtui.config import (
     parse_settings,
     variable_problem,
 )
+from kvtui.language import tr
 from kvtui.state import write_atomically
 from kvtui.text import did_you_mean, one_line
 
@@ -151,9 +152,11 @@ def edited(
         text = target.read_bytes().decode("utf-8-sig") if target.exists() else HEADER
         document = tomlkit.parse(text)
     except ConfigError as error:
-        raise ConfigError(f"{error} Mend the file first.") from None
+        raise ConfigError(tr("{error} Mend the file first.", error=error)) from None
     except (OSError, ValueError, ParseError, RecursionError) as error:
-        raise ConfigError(f"{target} cannot be read: {one_line(str(error))}") from None
+        raise ConfigError(
+            tr("{target} cannot be read: {error}", target=target, error=one_line(str(error)))
+        ) from None
     for key, value in changes.items():
         _no_key_itself(key, value)
         _put(document, key, value, target)
@@ -165,7 +168,9 @@ def edited(
         raise ConfigError(f"Not written: {error}") from None
     except ValueError:
         shown = ", ".join(one_line(str(value), 60) for value in changes.values())
-        raise ConfigError(f"Not written: {shown!r} is no text that TOML can hold.") from None
+        raise ConfigError(
+            tr("Not written: {shown!r} is no text that TOML can hold.", shown=shown)
+        ) from None
     for key, value in changes.items():
         section, _, name = key.partition(".")
         if section == "defaults" and value is not None:
@@ -194,10 +199,12 @@ def write(target: Path, text: str) -> None:
     try:
         # Replacing a file asks only its folder: that it may not be changed is heeded here.
         if target.exists() and not target.stat().st_mode & stat.S_IWUSR:
-            raise ConfigError(f"{target} is read-only: nothing was written.")
+            raise ConfigError(tr("{target} is read-only: nothing was written.", target=target))
         write_atomically(target, text.encode("utf-8"))
     except OSError as error:
-        raise ConfigError(f"{target} cannot be written: {error.strerror or error}.") from None
+        raise ConfigError(
+            tr("{target} cannot be written: {error}.", target=target, error=error.strerror or error)
+        ) from None
 
 
 def _parts(key: str) -> list[str]:
@@ -218,14 +225,18 @@ def _put(document: Any, key: str, value: Any, target: Path) -> None:
 
     parts = _parts(key)
     if len(parts) < 2 or not all(parts):
-        raise ConfigError(f"{key!r} is no key; it reads like defaults.gpu.")
+        raise ConfigError(tr("{key!r} is no key; it reads like defaults.gpu.", key=key))
     if isinstance(value, dict):
-        raise ConfigError(f"{key} would be a table: set its keys one by one, as {key}.NAME.")
+        raise ConfigError(
+            tr("{key} would be a table: set its keys one by one, as {key}.NAME.", key=key)
+        )
     table: Any = document
     for part in parts[:-1]:
         table = table.setdefault(part, tomlkit.table())
         if not isinstance(table, dict):
-            raise ConfigError(f"{key}: {part} is not a table in {target}.")
+            raise ConfigError(
+                tr("{key}: {part} is not a table in {target}.", key=key, part=part, target=target)
+            )
     if value is None:
         table.pop(parts[-1], None)
     else:
@@ -256,7 +267,13 @@ def check_name(key: str, value: object, settings: Settings, themes: Iterable[str
         from kvtui.language import codes
 
         if text not in codes():
-            raise ValueError(f"there is no language {text!r}: there are {', '.join(codes())}")
+            raise ValueError(
+                tr(
+                    "there is no language {text!r}: there are {codes}",
+                    text=text,
+                    codes=", ".join(codes()),
+                )
+            )
 
 
 def check_precision(name: str) -> None:
@@ -271,4 +288,6 @@ def check_precision(name: str) -> None:
         return
     found = precision.parse(name)
     if not found.kv:
-        raise ValueError(f"{found.name} is a precision of weights: no KV cache is stored in it")
+        raise ValueError(
+            tr("{name} is a precision of weights: no KV cache is stored in it", name=found.name)
+        )

@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from kvtui.language import tr
+
 DEFAULT_PROMPT = "Explain what a KV cache is."
 PROMPT_LIMIT = 1 << 20
 """Bytes of a prompt that are read from a pipe or a file."""
@@ -25,11 +27,13 @@ def prompt_text(data: bytes, what: str) -> str:
     """
     nul = data.find(0)
     if nul >= 0:
-        raise PromptError(f"{what} is not UTF-8 text (byte {nul}).")
+        raise PromptError(tr("{what} is not UTF-8 text (byte {nul}).", what=what, nul=nul))
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise PromptError(f"{what} is not UTF-8 text (byte {error.start}).") from None
+        raise PromptError(
+            tr("{what} is not UTF-8 text (byte {start}).", what=what, start=error.start)
+        ) from None
 
 
 def read_prompt_file(path: Path) -> str:
@@ -40,7 +44,7 @@ def read_prompt_file(path: Path) -> str:
     """
     text = _read(path).strip()
     if not text:
-        raise PromptError(f"{path} is empty: there is nothing to ask.")
+        raise PromptError(tr("{path} is empty: there is nothing to ask.", path=path))
     return text
 
 
@@ -56,14 +60,22 @@ def read_messages(path: Path) -> tuple[dict[str, Any], ...]:
     try:
         table = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise PromptError(f"{path} is not valid JSON: {json_fault(error)}.") from None
+        raise PromptError(
+            tr("{path} is not valid JSON: {error}.", path=path, error=json_fault(error))
+        ) from None
     if isinstance(table, dict):
         table = table.get("messages")
     if not isinstance(table, list) or not table:
-        raise PromptError(f"{path} holds no list of messages.")
+        raise PromptError(tr("{path} holds no list of messages.", path=path))
     for place, message in enumerate(table, 1):
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
-            raise PromptError(f"{path}: message {place} is no object with a role and a content.")
+            raise PromptError(
+                tr(
+                    "{path}: message {place} is no object with a role and a content.",
+                    path=path,
+                    place=place,
+                )
+            )
     return tuple(table)
 
 
@@ -72,10 +84,15 @@ def json_fault(error: Exception) -> str:
     from json import JSONDecodeError
 
     if isinstance(error, JSONDecodeError):
-        return f"{error.msg} at line {error.lineno}, column {error.colno}"
+        return tr(
+            "{msg} at line {lineno}, column {colno}",
+            msg=error.msg,
+            lineno=error.lineno,
+            colno=error.colno,
+        )
     if isinstance(error, RecursionError):
-        return "it is nested too deeply"
-    return "it holds a number with too many digits"
+        return tr("it is nested too deeply")
+    return tr("it holds a number with too many digits")
 
 
 def _read(path: Path) -> str:
@@ -84,7 +101,13 @@ def _read(path: Path) -> str:
             data = file.read(PROMPT_LIMIT + 1)
     except (OSError, ValueError) as error:  # a name with a NUL in it is a ValueError
         why = getattr(error, "strerror", None) or error
-        raise PromptError(f"{path} cannot be read: {why}.") from None
+        raise PromptError(tr("{path} cannot be read: {why}.", path=path, why=why)) from None
     if len(data) > PROMPT_LIMIT:
-        raise PromptError(f"{path} is larger than {PROMPT_LIMIT:,} bytes.")
+        raise PromptError(
+            tr(
+                "{path} is larger than {limit:,} bytes.",
+                path=path,
+                limit=PROMPT_LIMIT,
+            )
+        )
     return prompt_text(data, str(path))

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from kvtui.language import tr
+
 
 def read_at_most(path: Path, limit: int) -> bytes:
     """The file's bytes, at most ``limit`` and one more: a device has no size to ask for.
@@ -31,7 +33,7 @@ def refuse_pipe(path: Path) -> None:
         OSError: It is one, or is not there.
     """
     if stat.S_ISFIFO(path.stat().st_mode) and not str(path).startswith(("/dev/fd/", "/proc/")):
-        raise OSError(0, "it is a pipe: give a file")
+        raise OSError(0, tr("it is a pipe: give a file"))
 
 
 def lines_of(file: BinaryIO, most: int) -> Iterator[bytes]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from kvtui.language import tr
 from kvtui.redaction import REDACTED as REDACTED
 from kvtui.redaction import looks_like_key as looks_like_key
 from kvtui.redaction import redact as redact
@@ -65,6 +66,16 @@ def one_line(text: str, limit: int = 200) -> str:
     """``text`` sanitised, on one line, cut to ``limit`` characters with a mark where it was cut."""
     flat = " ".join(sanitise(text[: 8 * limit]).split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def padded(text: str, cells: int) -> str:
+    """``text`` with spaces after it to ``cells`` of a terminal, where wide characters take two."""
+    if text.isascii():
+        return text.ljust(cells)
+    from unicodedata import east_asian_width
+
+    wide = sum(east_asian_width(char) in "WF" for char in text)
+    return text.ljust(max(0, cells - wide))
 
 
 # --- units ----------------------------------------------------------------------------------------
@@ -137,4 +148,4 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     names = list(known)
     folded = {name.lower(): name for name in names}
     close = get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
-    return f" (did you mean {folded[close[0]]}?)" if close else ""
+    return tr(" (did you mean {name}?)", name=folded[close[0]]) if close else ""

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from kvtui.config.file import ConfigError, Profile, Settings
 from kvtui.config.keys import KEY_VARIABLES, OPENAI_URL, TAOTOKEN_URL, choose_key, origin
+from kvtui.language import tr
 from kvtui.text import did_you_mean
 
 EMBEDDED = "embedded"
@@ -111,10 +112,15 @@ def _profile(settings: Settings, profile: str | None) -> Profile | None:
     if name is None:
         return None
     if name not in settings.profiles:
-        known = ", ".join(settings.profiles) or "none is defined"
+        known = ", ".join(settings.profiles) or tr("none is defined")
         raise ConfigError(
-            f"There is no profile {name!r} in {settings.path}"
-            f"{did_you_mean(name, settings.profiles)}; profiles: {known}."
+            tr(
+                "There is no profile {name!r} in {path}{hint}; profiles: {known}.",
+                name=name,
+                path=settings.path,
+                hint=did_you_mean(name, settings.profiles),
+                known=known,
+            )
         )
     return settings.profiles[name]
 

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from kvtui.config.keys import variable_problem
+from kvtui.language import tr
 from kvtui.places import config_path as config_path  # where it lies
 from kvtui.reading import read_at_most
 from kvtui.text import did_you_mean, one_line
@@ -100,22 +101,36 @@ def load_settings(path: Path | None = None) -> Settings:
     except FileNotFoundError:
         return Settings(path)
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from None
+        raise ConfigError(
+            tr("{path} cannot be read: {error}.", path=path, error=error.strerror or error)
+        ) from None
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not UTF-8 text (byte {error.start}).") from None
+        raise ConfigError(
+            tr("{path} is not UTF-8 text (byte {start}).", path=path, start=error.start)
+        ) from None
     except ConfigError:
         raise
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} is not valid TOML: {one_line(str(error))}.") from None
+        raise ConfigError(
+            tr("{path} is not valid TOML: {error}.", path=path, error=one_line(str(error)))
+        ) from None
     except (ValueError, RecursionError):  # a number of 5,000 digits, 500 brackets
-        raise ConfigError(f"{path} is not valid TOML: too deep, or a number too long.") from None
+        raise ConfigError(
+            tr("{path} is not valid TOML: too deep, or a number too long.", path=path)
+        ) from None
     return parse_settings(data, path)
 
 
 def _read(path: Path) -> bytes:
     content = read_at_most(path, FILE_LIMIT)
     if len(content) > FILE_LIMIT:
-        raise ConfigError(f"{path} is larger than {FILE_LIMIT:,} bytes: no configuration.")
+        raise ConfigError(
+            tr(
+                "{path} is larger than {limit:,} bytes: no configuration.",
+                path=path,
+                limit=FILE_LIMIT,
+            )
+        )
     return content
 
 
@@ -136,15 +151,26 @@ def parse_settings(data: Mapping[str, Any], path: Path) -> Settings:
             raise ConfigError(f"{path}: profiles.{name}.api_key_env: {problem}.")
     if defaults.profile is not None and defaults.profile not in profiles:
         raise ConfigError(
-            f"{path}: defaults.profile names {defaults.profile!r}, which is no profile in it"
-            f"{did_you_mean(defaults.profile, profiles)}."
+            tr(
+                "{path}: defaults.profile names {profile!r}, which is no profile in it{hint}.",
+                path=path,
+                profile=defaults.profile,
+                hint=did_you_mean(defaults.profile, profiles),
+            )
         )
     return Settings(path, defaults, MappingProxyType(profiles), MappingProxyType(cards))
 
 
 def _table(value: Any, path: Path, where: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise ConfigError(f"{path}: {where} must be a table, not {type(value).__name__}.")
+        raise ConfigError(
+            tr(
+                "{path}: {where} must be a table, not {kind}.",
+                path=path,
+                where=where,
+                kind=type(value).__name__,
+            )
+        )
     return value
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from kvtui.language import tr
 from kvtui.text import GIB, MIB
 
 from .errors import AmbiguousNameError, PlanError, UnknownNameError
@@ -124,7 +125,7 @@ def find(name: str, own: Sequence[Card] = ()) -> Card:
         "card",
         name,
         [known for card in everything for known in (card.name, card.id)],
-        listing="kvtui gpus lists them",
+        listing=tr("kvtui gpus lists them"),
     )
 
 

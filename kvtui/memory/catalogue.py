@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from kvtui.language import tr
+
 from .catalogue_rows import to_model
 from .errors import AmbiguousNameError, PlanError, UnknownNameError
 from .model import Model
@@ -96,12 +98,14 @@ def find(name: str) -> Model:
             if len(fitting) > 1:
                 raise AmbiguousNameError("model", name, fitting)
             if fitting:
-                raise UnknownNameError("model", name, fitting, listing="kvtui models lists them")
+                raise UnknownNameError(
+                    "model", name, fitting, listing=tr("kvtui models lists them")
+                )
     if found is None:
         known = [
             known for model in catalogue() for known in (model.id, *model.aliases, *model.asked_as)
         ]
-        raise UnknownNameError("model", name, known, listing="kvtui models lists them")
+        raise UnknownNameError("model", name, known, listing=tr("kvtui models lists them"))
     return found
 
 

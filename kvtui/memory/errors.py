@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kvtui.language import tr
+
 
 class PlanError(ValueError):
     """A memory question that cannot be answered, said in one sentence."""
@@ -26,11 +28,11 @@ class UnknownNameError(PlanError):
         self.kind = kind
         self.name = name
         self.suggestions = nearest(name, known)
-        text = f"unknown {kind} {name!r}"
+        text = tr("unknown {kind} {name!r}", kind=tr(kind), name=name)
         if self.suggestions:
-            text += ": did you mean " + " or ".join(self.suggestions) + "?"
+            text += tr(": did you mean {names}?", names=tr(" or ").join(self.suggestions))
         if listing:
-            text += f" ({listing})"
+            text += tr(" ({listing})", listing=listing)
         super().__init__(text)
 
 
@@ -48,7 +50,15 @@ class AmbiguousNameError(PlanError):
         self.name = name
         self.suggestions = tuple(candidates)
         shown = ", ".join(candidates[:6]) + (", …" if len(candidates) > 6 else "")
-        super().__init__(f"{kind} {name!r} fits {len(candidates)} rows: choose one of {shown}")
+        super().__init__(
+            tr(
+                "{kind} {name!r} fits {n} rows: choose one of {shown}",
+                kind=tr(kind),
+                name=name,
+                n=len(candidates),
+                shown=shown,
+            )
+        )
 
 
 class BadValueError(PlanError):

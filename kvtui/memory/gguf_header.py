@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from kvtui.language import tr
 from kvtui.reading import refuse_pipe
 
 from .errors import PlanError
@@ -132,14 +133,16 @@ def read_header(path: Path) -> Header:
     shown = path.name or str(path)
     try:
         if path.is_dir():
-            raise GgufError(f"{shown} is a folder: give the .gguf file in it")
+            raise GgufError(tr("{shown} is a folder: give the .gguf file in it", shown=shown))
         refuse_pipe(path)
         with path.open("rb") as stream:
             size = path.stat().st_size
             header = _Reader(stream, size, shown).header()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise GgufError(f"{shown} cannot be read: {reason}") from error
+        raise GgufError(
+            tr("{shown} cannot be read: {reason}", shown=shown, reason=reason)
+        ) from error
     _check_data(header, shown)
     return header
 
@@ -149,7 +152,14 @@ def _check_data(header: Header, shown: str) -> None:
     end = max((t.offset + t.size for t in header.tensors if t.size is not None), default=0)
     needed = header.data_start + end
     if header.data_start < header.file_bytes < needed:
-        raise GgufError(f"{shown} is cut off: {header.file_bytes:,} of {needed:,} B are there")
+        raise GgufError(
+            tr(
+                "{shown} is cut off: {file_bytes:,} of {needed:,} B are there",
+                shown=shown,
+                file_bytes=header.file_bytes,
+                needed=needed,
+            )
+        )
 
 
 @dataclass(slots=True)
@@ -164,16 +174,28 @@ class _Reader:
 
     def header(self) -> Header:
         if self.size < 24 or self.take(4) != MAGIC:
-            raise GgufError(f"{self.shown} is no GGUF file")
+            raise GgufError(tr("{shown} is no GGUF file", shown=self.shown))
         version = self.number("I", 4)
         if version > 0xFFFF:
             # A big-endian file shows its version with the bytes the other way round.
             self.order, version = ">", struct.unpack(">I", struct.pack("<I", version))[0]
         if version not in (2, 3):
-            raise GgufError(f"{self.shown} is GGUF version {version}: 2 and 3 are known here")
+            raise GgufError(
+                tr(
+                    "{shown} is GGUF version {version}: 2 and 3 are known here",
+                    shown=self.shown,
+                    version=version,
+                )
+            )
         tensors, entries = self.number("Q", 8), self.number("Q", 8)
         if max(tensors, entries) > MAX_ENTRIES:
-            raise GgufError(f"{self.shown} claims {max(tensors, entries):,} entries: it is damaged")
+            raise GgufError(
+                tr(
+                    "{shown} claims {tensors:,} entries: it is damaged",
+                    shown=self.shown,
+                    tensors=max(tensors, entries),
+                )
+            )
         metadata = {}
         for _ in range(entries):
             key = self.text()
@@ -187,13 +209,25 @@ class _Reader:
     def take(self, count: int) -> bytes:
         data = self.stream.read(count) if count <= self.size - self.at else b""
         if len(data) != count:
-            raise GgufError(f"{self.shown} is cut off within its header, at {self.at:,} B")
+            raise GgufError(
+                tr(
+                    "{shown} is cut off within its header, at {at:,} B",
+                    shown=self.shown,
+                    at=self.at,
+                )
+            )
         self.at += count
         return data
 
     def skip(self, count: int) -> None:
         if count > self.size - self.at:
-            raise GgufError(f"{self.shown} is cut off within its header, at {self.at:,} B")
+            raise GgufError(
+                tr(
+                    "{shown} is cut off within its header, at {at:,} B",
+                    shown=self.shown,
+                    at=self.at,
+                )
+            )
         self.stream.seek(count, 1)
         self.at += count
 
@@ -204,7 +238,13 @@ class _Reader:
     def length(self) -> int:
         count = self.number("Q", 8)
         if count > MAX_STRING:
-            raise GgufError(f"{self.shown} has a text of {count:,} B: it is damaged")
+            raise GgufError(
+                tr(
+                    "{shown} has a text of {count:,} B: it is damaged",
+                    shown=self.shown,
+                    count=count,
+                )
+            )
         return count
 
     def text(self) -> str:
@@ -218,12 +258,24 @@ class _Reader:
             return self.text()
         if kind == _ARRAY and depth < 4:
             return self.array(depth)
-        raise GgufError(f"{self.shown} has a value of type {kind}, which is not known here")
+        raise GgufError(
+            tr(
+                "{shown} has a value of type {kind}, which is not known here",
+                shown=self.shown,
+                kind=kind,
+            )
+        )
 
     def array(self, depth: int) -> Any:
         kind, count = self.number("I", 4), self.number("Q", 8)
         if count > MAX_ARRAY:
-            raise GgufError(f"{self.shown} has an array of {count:,} items: it is damaged")
+            raise GgufError(
+                tr(
+                    "{shown} has an array of {count:,} items: it is damaged",
+                    shown=self.shown,
+                    count=count,
+                )
+            )
         if kind in _SCALARS:
             code, size = _SCALARS[kind]
             if count > KEEP_ARRAY:
@@ -245,7 +297,14 @@ class _Reader:
         name = self.text()
         dims = self.number("I", 4)
         if dims > 8:
-            raise GgufError(f"{self.shown}: tensor {name!r} has {dims} dimensions: it is damaged")
+            raise GgufError(
+                tr(
+                    "{shown}: tensor {name!r} has {dims} dimensions: it is damaged",
+                    shown=self.shown,
+                    name=name,
+                    dims=dims,
+                )
+            )
         elements = 1
         for _ in range(dims):
             elements *= self.number("Q", 8)
@@ -253,5 +312,12 @@ class _Reader:
         known = TENSOR_TYPES.get(kind)
         size = None if known is None else ceil_div(elements, known[1]) * known[2]
         if elements > 1 << 50 or offset > 1 << 60:
-            raise GgufError(f"{self.shown}: tensor {name!r} has {elements:,} elements: damaged")
+            raise GgufError(
+                tr(
+                    "{shown}: tensor {name!r} has {elements:,} elements: damaged",
+                    shown=self.shown,
+                    name=name,
+                    elements=elements,
+                )
+            )
         return Tensor(name, elements, size, offset)

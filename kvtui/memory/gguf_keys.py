@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from kvtui.language import tr
+
 from .gguf_header import GgufError, Header, Long
 from .model import MAX_DIM
 
@@ -41,7 +43,13 @@ class Keys:
         """
         found = self.maybe(name, limit, least)
         if found is None:
-            raise GgufError(f"the GGUF's key {self.arch}.{name} is missing, nothing is assumed")
+            raise GgufError(
+                tr(
+                    "the GGUF's key {arch}.{name} is missing, nothing is assumed",
+                    arch=self.arch,
+                    name=name,
+                )
+            )
         return found
 
     def maybe(self, name: str, limit: int = MAX_DIM, least: int = 1) -> int | None:
@@ -60,7 +68,14 @@ class Keys:
             GgufError: it is not; names the key.
         """
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= limit:
-            raise GgufError(f"the GGUF's key {self.arch}.{name} makes no sense: {str(value)[:40]}")
+            raise GgufError(
+                tr(
+                    "the GGUF's key {arch}.{name} makes no sense: {value}",
+                    arch=self.arch,
+                    name=name,
+                    value=str(value)[:40],
+                )
+            )
         return value
 
     def per_layer(self, name: str, count: int, limit: int, least: int = 0) -> list[int] | None:
@@ -75,7 +90,12 @@ class Keys:
         if isinstance(found, Long | list):
             if isinstance(found, Long) or len(found) < count:
                 raise GgufError(
-                    f"the GGUF's key {self.arch}.{name} has no value for each of {count} layers"
+                    tr(
+                        "the GGUF's key {arch}.{name} has no value for each of {count} layers",
+                        arch=self.arch,
+                        name=name,
+                        count=count,
+                    )
                 )
             return [self.checked(name, int(item), limit, least) for item in found[:count]]
         return [self.checked(name, found, limit, least)] * count
@@ -92,4 +112,6 @@ class Keys:
             if name == key or name in self._seen or not value:
                 continue
             if _TELLING.match(name):
-                raise GgufError(f"the GGUF's key {key} is not known here and may change the cache")
+                raise GgufError(
+                    tr("the GGUF's key {key} is not known here and may change the cache", key=key)
+                )

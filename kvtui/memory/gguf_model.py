@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from kvtui.language import later, tr
+
 from . import kv
 from .gguf_header import GgufError, Header, Long, read_header
 from .gguf_keys import Keys
@@ -52,9 +54,11 @@ def to_model(header: Header, name: str) -> Model:
     """
     arch = header.metadata.get("general.architecture")
     if not isinstance(arch, str) or not arch:
-        raise GgufError("the GGUF's key general.architecture is missing")
+        raise GgufError(tr("the GGUF's key general.architecture is missing"))
     if arch in _words()["refused"]:
-        raise GgufError(f"the GGUF's architecture {arch} keeps a cache that is not known here")
+        raise GgufError(
+            tr("the GGUF's architecture {arch} keeps a cache that is not known here", arch=arch)
+        )
     keys = Keys(header, arch)
     # block_count includes the layers of multi-token prediction, which llama.cpp does not load.
     draft = keys.maybe("nextn_predict_layers", MAX_LAYERS, 0) or 0
@@ -64,10 +68,10 @@ def to_model(header: Header, name: str) -> Model:
     sizes = [tensor.size for tensor in header.tensors]
     parts = header.metadata.get("split.count")
     whole = not (isinstance(parts, int) and parts > 1)
-    note = "" if whole else f"one of {parts} parts: its weights are not counted"
+    note = "" if whole else tr("one of {parts} parts: its weights are not counted", parts=parts)
     weights = sum(size for size in sizes if size is not None)
     if None in sizes:
-        whole, note = False, "a tensor type that is not known here: weights are not counted"
+        whole, note = False, tr("a tensor type that is not known here: weights are not counted")
     params = sum(tensor.elements for tensor in header.tensors) if whole else 0
     heads = keys.get("attention.head_count")
     shown = header.metadata.get("general.name")
@@ -81,7 +85,7 @@ def to_model(header: Header, name: str) -> Model:
         kv_dtype="fp16",
         weights_bytes=weights if whole and weights else None,
         layers=layers,
-        source="GGUF header as given",
+        source=later("GGUF header as given"),
         max_context=keys.maybe("context_length", MAX_TOKENS),
         vocab=keys.maybe("vocab_size", 1 << 26)
         or (vocab.length if isinstance(vocab, Long) else None),
@@ -104,7 +108,9 @@ def _layers(keys: Keys, count: int) -> tuple[Layer, ...]:
         made: list[Any] = []
         if kind in ("full", "window", "chunk", "both"):
             if heads is None or stored is None:
-                raise GgufError(f"the GGUF's key {keys.arch}.attention.head_count is missing")
+                raise GgufError(
+                    tr("the GGUF's key {arch}.attention.head_count is missing", arch=keys.arch)
+                )
             if stored[index]:
                 made.append(_attention(keys, kind, stored[index], heads[index]))
         if kind in ("state", "both") and recurrent is not None:
@@ -112,10 +118,18 @@ def _layers(keys: Keys, count: int) -> tuple[Layer, ...]:
         layers.append(tuple(made))
     shared = keys.maybe("attention.shared_kv_layers", MAX_LAYERS, 0)
     if shared is None and keys.arch in _words()["shares_layers"]:
-        raise GgufError(f"the GGUF's key {keys.arch}.attention.shared_kv_layers is missing")
+        raise GgufError(
+            tr("the GGUF's key {arch}.attention.shared_kv_layers is missing", arch=keys.arch)
+        )
     if shared:
         if shared >= count:
-            raise GgufError(f"the GGUF's key {keys.arch}.attention.shared_kv_layers is {shared}")
+            raise GgufError(
+                tr(
+                    "the GGUF's key {arch}.attention.shared_kv_layers is {shared}",
+                    arch=keys.arch,
+                    shared=shared,
+                )
+            )
         layers[count - shared :] = [(Shared(),)] * shared
     return tuple(layers)
 
@@ -141,8 +155,11 @@ def _kinds(keys: Keys, count: int) -> list[str]:
     if has_state:
         if stored is None or 0 not in stored:
             raise GgufError(
-                f"the GGUF has {arch}.ssm keys, but neither {arch}.full_attention_interval nor "
-                f"a zero in {arch}.attention.head_count_kv says which layers are recurrent"
+                tr(
+                    "the GGUF has {arch}.ssm keys, but neither {arch}.full_attention_interval nor a"
+                    " zero in {arch}.attention.head_count_kv says which layers are recurrent",
+                    arch=arch,
+                )
             )
         inner = keys.per_layer("feed_forward_length", count, 1 << 26)
         plain = arch in words["mlp_layers"] and inner is not None
@@ -168,15 +185,22 @@ def _windows(keys: Keys, count: int) -> list[str]:
     if isinstance(pattern, list):
         if len(pattern) < count:
             raise GgufError(
-                f"the GGUF's key {arch}.attention.sliding_window_pattern is shorter than "
-                f"{count} layers"
+                tr(
+                    "the GGUF's key {arch}.attention.sliding_window_pattern is shorter than {count}"
+                    " layers",
+                    arch=arch,
+                    count=count,
+                )
             )
         return ["window" if item else "full" for item in pattern[:count]]
     step = pattern if isinstance(pattern, int) and pattern else words["window_pattern"].get(arch)
     if step is None:
         raise GgufError(
-            f"the GGUF's key {arch}.attention.sliding_window is set, but none says which layers "
-            f"have it ({arch}.attention.sliding_window_pattern)"
+            tr(
+                "the GGUF's key {arch}.attention.sliding_window is set, but none says which"
+                " layers have it ({arch}.attention.sliding_window_pattern)",
+                arch=arch,
+            )
         )
     return ["full" if (index + 1) % step == 0 else "window" for index in range(count)]
 
@@ -190,7 +214,9 @@ def _attention(keys: Keys, kind: str, stored: int, heads: int) -> Attention | La
         # llama.cpp keeps the latent with its rotary key as one key, and no value.
         row = keys.whole("attention.key_length")
         if row <= rank:
-            raise GgufError(f"the GGUF's key {keys.arch}.attention.key_length is {row}")
+            raise GgufError(
+                tr("the GGUF's key {arch}.attention.key_length is {row}", arch=keys.arch, row=row)
+            )
         return Latent(
             rank,
             row - rank,
@@ -199,7 +225,10 @@ def _attention(keys: Keys, kind: str, stored: int, heads: int) -> Attention | La
         )
     if keys.get("attention.indexer.key_length") is not None:
         raise GgufError(
-            f"the GGUF's key {keys.arch}.attention.indexer.key_length stands without MLA's keys"
+            tr(
+                "the GGUF's key {arch}.attention.indexer.key_length stands without MLA's keys",
+                arch=keys.arch,
+            )
         )
     k_dim, v_dim = keys.maybe("attention.key_length"), keys.maybe("attention.value_length")
     if kind == "window":
@@ -212,7 +241,9 @@ def _attention(keys: Keys, kind: str, stored: int, heads: int) -> Attention | La
         # The format's own rule: without a length it is the width over the heads.
         width = keys.whole("embedding_length")
         if not heads or width % heads:
-            raise GgufError(f"the GGUF's key {keys.arch}.attention.key_length is missing")
+            raise GgufError(
+                tr("the GGUF's key {arch}.attention.key_length is missing", arch=keys.arch)
+            )
         k_dim, v_dim = k_dim or width // heads, v_dim or width // heads
     if kind == "window":
         return Attention(
@@ -230,7 +261,7 @@ def _state(keys: Keys, heads: list[int] | None) -> State:
     if dim is not None:
         many = max(heads or [0])
         if kernel is None or not many:
-            raise GgufError(f"the GGUF's key {keys.arch}.ssm.conv_kernel is missing")
+            raise GgufError(tr("the GGUF's key {arch}.ssm.conv_kernel is missing", arch=keys.arch))
         return State("kda", kernel - 1, 3 * many * dim, many * dim * dim)
     short = keys.maybe("shortconv.l_cache")
     if short is not None:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from kvtui.language import later, tr
 from kvtui.reading import read_at_most
 
 from . import kv
@@ -48,18 +49,25 @@ def read_config(path: Path) -> Model:
     shown = path.name or str(path)
     try:
         if path.is_dir():
-            raise ConfigError("", f"{shown} is a folder: give the config.json in it")
+            raise ConfigError(
+                "", tr("{shown} is a folder: give the config.json in it", shown=shown)
+            )
         data = read_at_most(path, MAX_FILE_BYTES)
         if (size := max(len(data), path.stat().st_size)) > MAX_FILE_BYTES:
-            raise ConfigError("", f"{shown} is {size:,} B large: that is no config.json")
+            raise ConfigError(
+                "",
+                tr("{shown} is {size:,} B large: that is no config.json", shown=shown, size=size),
+            )
         raw = json.loads(data)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise ConfigError("", f"{shown} cannot be read: {reason}") from error
+        raise ConfigError(
+            "", tr("{shown} cannot be read: {reason}", shown=shown, reason=reason)
+        ) from error
     except (ValueError, RecursionError) as error:
         raise ConfigError("", f"{shown} is no JSON: {_first_line(error)}") from error
     if not isinstance(raw, Mapping):
-        raise ConfigError("", f"{shown} holds no JSON object")
+        raise ConfigError("", tr("{shown} holds no JSON object", shown=shown))
     name = path.stem if path.stem != "config" else path.resolve().parent.name
     raw = _with_quantisation(raw, path)
     try:
@@ -69,7 +77,9 @@ def read_config(path: Path) -> Model:
         known = _known_twin(raw) if error.field in ("layer_types", "no_rope_layers") else ""
         if not known:
             raise
-        raise ConfigError(error.field, f"{error}; --arch {known} has that geometry") from error
+        raise ConfigError(
+            error.field, tr("{error}; --arch {known} has that geometry", error=error, known=known)
+        ) from error
 
 
 def from_config(raw: Mapping[str, Any], name: str = "config.json") -> Model:
@@ -92,19 +102,27 @@ def from_config(raw: Mapping[str, Any], name: str = "config.json") -> Model:
     if inner.get("compress_ratios", "compress_rates") is not None:
         raise ConfigError(
             "compress_ratios",
-            f"{inner.where}: the compressed attention that compress_ratios describes is not "
-            "known here",
+            tr(
+                "{where}: the compressed attention that compress_ratios describes is not known"
+                " here",
+                where=inner.where,
+            ),
         )
     dtype = _dtype(inner, outer)
     unsaid = (
-        "" if dtype else "no torch_dtype: 16 bits an element are counted, as vLLM and llama.cpp do"
+        ""
+        if dtype
+        else tr("no torch_dtype: 16 bits an element are counted, as vLLM and llama.cpp do")
     )
     if kind in _ENCODER_DECODERS:
         layers = _encoder_decoder(inner, kind)
     elif outer.get("is_encoder_decoder"):
         raise ConfigError(
             "is_encoder_decoder",
-            f"config.json: the encoder of model_type {kind or '(none)'} is not known here",
+            tr(
+                "config.json: the encoder of model_type {value} is not known here",
+                value=kind or "(none)",
+            ),
         )
     else:
         layers = _cross_layers(outer, inner, layers_of(inner, kind))
@@ -122,7 +140,7 @@ def from_config(raw: Mapping[str, Any], name: str = "config.json") -> Model:
     inner.refuse_unknown()
     note = "; ".join(filter(None, (unsaid, how)))
     if _keeps_fp8(inner, outer):
-        note = "; ".join(filter(None, (note, "it has scales for an fp8 cache: --kv-dtype fp8")))
+        note = "; ".join(filter(None, (note, tr("it has scales for an fp8 cache: --kv-dtype fp8"))))
     if precision is None:
         note = "; ".join(filter(None, (note, UNKNOWN_QUANTISATION)))
         params = active = None
@@ -136,7 +154,7 @@ def from_config(raw: Mapping[str, Any], name: str = "config.json") -> Model:
         weights_dtype=precision or "bf16",
         kv_dtype=dtype or "bf16",
         layers=layers,
-        source="config.json as given",
+        source=later("config.json as given"),
         max_context=inner.maybe(
             "max_position_embeddings",
             "n_positions",
@@ -178,7 +196,7 @@ def _with_twins_weights(model: Model) -> Model:
         note="; ".join(
             [
                 *(part for part in model.note.split("; ") if not part.startswith("parameters")),
-                f"parameters of {twins[0].id}, which has this geometry",
+                tr("parameters of {id}, which has this geometry", id=twins[0].id),
             ]
         ).removeprefix("; "),
     )
@@ -192,7 +210,9 @@ def _with_quantisation(raw: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
     try:
         found = json.loads(read_at_most(beside, MAX_FILE_BYTES)).get("quantization")
     except (OSError, ValueError, RecursionError, AttributeError) as error:
-        raise ConfigError("", f"{beside.name} cannot be used: {_first_line(error)}") from error
+        raise ConfigError(
+            "", tr("{name} cannot be used: {error}", name=beside.name, error=_first_line(error))
+        ) from error
     if not isinstance(found, Mapping):
         return raw
     return {**raw, "quantization_config": {"quant_method": "modelopt", **found}}
@@ -237,7 +257,10 @@ def _dtype(inner: Fields, outer: Fields) -> str:
         return ""
     found = _DTYPES.get(str(given).removeprefix("torch."))
     if found is None:
-        raise ConfigError("torch_dtype", f"{inner.where}: torch_dtype {given!r} is not known here")
+        raise ConfigError(
+            "torch_dtype",
+            tr("{where}: torch_dtype {given!r} is not known here", where=inner.where, given=given),
+        )
     return found
 
 
@@ -269,7 +292,15 @@ def _encoder_decoder(fields: Fields, kind: str) -> tuple[Layer, ...]:
     source = "max_source_positions" if kind == "whisper" else "max_position_embeddings"
     tokens = fields.whole(source, limit=MAX_TOKENS)
     if width % heads:
-        raise ConfigError("d_model", f"{fields.where}: {width} is no multiple of {heads} heads")
+        raise ConfigError(
+            "d_model",
+            tr(
+                "{where}: {width} is no multiple of {heads} heads",
+                where=fields.where,
+                width=width,
+                heads=heads,
+            ),
+        )
     dim = width // heads
     for name in ("encoder_layers", "encoder_attention_heads", "encoder_layerdrop"):
         fields.get(name)
@@ -293,7 +324,12 @@ def _cross_layers(outer: Fields, inner: Fields, layers: tuple[Layer, ...]) -> tu
         cache = layers[index][0] if 0 <= index < len(layers) and layers[index] else None
         if not isinstance(cache, Attention):
             raise ConfigError(
-                "cross_attention_layers", f"{inner.where}: there is no layer {index} to attend from"
+                "cross_attention_layers",
+                tr(
+                    "{where}: there is no layer {index} to attend from",
+                    where=inner.where,
+                    index=index,
+                ),
             )
         result[index] = (Cross(cache.kv_heads, cache.k_dim, cache.v_dim, tokens),)
     return tuple(result)

@@ -8,6 +8,8 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
+from kvtui.language import tr
+
 from .errors import PlanError
 from .model import MAX_DIM
 from .tables import read_toml
@@ -66,7 +68,10 @@ class Fields:
         """The error for a field that is not there."""
         null = next((name for name in names if name in self.raw), None)
         how = f"{null} is null" if null else f"{' or '.join(names)} is missing"
-        return ConfigError(null or names[0], f"{self.where}: {how}, and nothing is assumed")
+        return ConfigError(
+            null or names[0],
+            tr("{where}: {how}, and nothing is assumed", where=self.where, how=how),
+        )
 
     def whole(self, *names: str, limit: int = MAX_DIM, least: int = 1) -> int:
         """A field that must be there and be a sensible whole number.
@@ -101,10 +106,26 @@ class Fields:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int):
-            raise ConfigError(name, f"{self.where}: {name} is no whole number: {_short(value)}")
+            raise ConfigError(
+                name,
+                tr(
+                    "{where}: {name} is no whole number: {value}",
+                    where=self.where,
+                    name=name,
+                    value=_short(value),
+                ),
+            )
         if not least <= value <= limit:
             raise ConfigError(
-                name, f"{self.where}: {name} is {value:,}, not between {least:,} and {limit:,}"
+                name,
+                tr(
+                    "{where}: {name} is {value:,}, not between {least:,} and {limit:,}",
+                    where=self.where,
+                    name=name,
+                    value=value,
+                    least=least,
+                    limit=limit,
+                ),
             )
         return value
 
@@ -118,10 +139,25 @@ class Fields:
         if found is None:
             return None
         if not isinstance(found, list):
-            raise ConfigError(name, f"{self.where}: {name} is no list: {_short(found)}")
+            raise ConfigError(
+                name,
+                tr(
+                    "{where}: {name} is no list: {found}",
+                    where=self.where,
+                    name=name,
+                    found=_short(found),
+                ),
+            )
         if len(found) != length:
             raise ConfigError(
-                name, f"{self.where}: {name} has {len(found)} entries for {length} layers"
+                name,
+                tr(
+                    "{where}: {name} has {n} entries for {length} layers",
+                    where=self.where,
+                    name=name,
+                    n=len(found),
+                    length=length,
+                ),
             )
         return found
 
@@ -137,7 +173,15 @@ class Fields:
         if not isinstance(found, list) or any(
             isinstance(item, bool) or not isinstance(item, int) for item in found
         ):
-            raise ConfigError(name, f"{self.where}: {name} is no list of numbers: {_short(found)}")
+            raise ConfigError(
+                name,
+                tr(
+                    "{where}: {name} is no list of numbers: {found}",
+                    where=self.where,
+                    name=name,
+                    found=_short(found),
+                ),
+            )
         return found
 
     def factor(self, *names: str) -> float | None:
@@ -151,7 +195,13 @@ class Fields:
             return None
         if isinstance(found, bool) or not isinstance(found, int | float) or not 0 < found < 1000:
             raise ConfigError(
-                names[0], f"{self.where}: {names[0]} is no sensible factor: {_short(found)}"
+                names[0],
+                tr(
+                    "{where}: {names} is no sensible factor: {found}",
+                    where=self.where,
+                    names=names[0],
+                    found=_short(found),
+                ),
             )
         return found
 
@@ -165,7 +215,15 @@ class Fields:
         if found is None:
             return None
         if not isinstance(found, Mapping):
-            raise ConfigError(name, f"{self.where}: {name} is no object: {_short(found)}")
+            raise ConfigError(
+                name,
+                tr(
+                    "{where}: {name} is no object: {found}",
+                    where=self.where,
+                    name=name,
+                    found=_short(found),
+                ),
+            )
         return Fields(found, name)
 
     def refuse_unknown(self) -> None:
@@ -183,7 +241,11 @@ class Fields:
             if not any(fnmatchcase(name, pattern) for pattern in patterns):
                 raise ConfigError(
                     name,
-                    f"{self.where}: the field {name} is not known here and may change the cache",
+                    tr(
+                        "{where}: the field {name} is not known here and may change the cache",
+                        where=self.where,
+                        name=name,
+                    ),
                 )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from kvtui.language import tr
+
 from .hf_fields import ConfigError, Fields, words
 from .model import MAX_DIM, MAX_HEADS, MAX_TOKENS, Attention, Latent, State
 
@@ -28,7 +30,8 @@ class Attentions:
         found = self.fields.need("num_attention_heads", "n_head", "n_heads", "num_heads")
         if isinstance(found, list):
             raise ConfigError(
-                "num_attention_heads", f"{self.fields.where}: num_attention_heads varies by layer"
+                "num_attention_heads",
+                tr("{where}: num_attention_heads varies by layer", where=self.fields.where),
             )
         return self.fields.whole(
             "num_attention_heads", "n_head", "n_heads", "num_heads", limit=MAX_HEADS
@@ -84,8 +87,12 @@ class Attentions:
         if hidden % heads:
             raise ConfigError(
                 "head_dim",
-                f"{fields.where}: head_dim is missing, "
-                f"and {hidden} is no multiple of {heads} heads",
+                tr(
+                    "{where}: head_dim is missing, and {hidden} is no multiple of {heads} heads",
+                    where=fields.where,
+                    hidden=hidden,
+                    heads=heads,
+                ),
             )
         return hidden // heads
 
@@ -157,8 +164,11 @@ def states(fields: Fields, kind: str) -> Callable[[], State]:
             return _mamba1(fields)
         raise ConfigError(
             "layer_types",
-            f"{fields.where}: a recurrent layer, but no field known here gives its state "
-            "(linear_num_value_heads, linear_attn_config, mamba_n_heads, mamba_d_state)",
+            tr(
+                "{where}: a recurrent layer, but no field known here gives its state"
+                " (linear_num_value_heads, linear_attn_config, mamba_n_heads, mamba_d_state)",
+                where=fields.where,
+            ),
         )
 
     return make
@@ -236,7 +246,14 @@ def _inner(fields: Fields, heads: int) -> int:
     inner = heads * fields.checked(names, dim, MAX_DIM, 1)
     if given is not None and given != inner:
         raise ConfigError(
-            "mamba_d_ssm", f"{fields.where}: mamba_d_ssm {given} is not {heads} heads × {dim}"
+            "mamba_d_ssm",
+            tr(
+                "{where}: mamba_d_ssm {given} is not {heads} heads × {dim}",
+                where=fields.where,
+                given=given,
+                heads=heads,
+                dim=dim,
+            ),
         )
     return inner
 

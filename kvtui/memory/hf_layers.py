@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from kvtui.language import tr
+
 from .hf_fields import ConfigError, Fields
 from .hf_kinds import Attentions, states
 from .hf_patterns import names_of
@@ -31,7 +33,10 @@ def layers_of(fields: Fields, kind: str) -> tuple[Layer, ...]:
     if fields.get("use_cla"):
         raise ConfigError(
             "use_cla",
-            f"{fields.where}: use_cla shares caches between layers in a way not known here",
+            tr(
+                "{where}: use_cla shares caches between layers in a way not known here",
+                where=fields.where,
+            ),
         )
     fields.get("cla_share_factor")
     count = _count(fields)
@@ -73,7 +78,11 @@ def _shared_layers(fields: Fields, layers: list[Layer]) -> list[Layer]:
     if number >= len(layers) and number:
         raise ConfigError(
             "num_kv_shared_layers",
-            f"{fields.where}: num_kv_shared_layers {number} leaves no layer with a cache",
+            tr(
+                "{where}: num_kv_shared_layers {number} leaves no layer with a cache",
+                where=fields.where,
+                number=number,
+            ),
         )
     own = len(layers) - number
     result = layers[:own]
@@ -105,12 +114,17 @@ def _shared_indexers(fields: Fields, layers: list[Layer]) -> list[Layer]:
     if len(listed) != len(layers):
         raise ConfigError(
             "index_topk_pattern",
-            f"{fields.where}: index_topk_pattern has {len(listed)} entries, "
-            f"and there are {len(layers)} layers",
+            tr(
+                "{where}: index_topk_pattern has {n} entries, and there are {layers} layers",
+                where=fields.where,
+                n=len(listed),
+                layers=len(layers),
+            ),
         )
     if any(item not in ("full", "shared") for item in listed):
         raise ConfigError(
-            "indexer_types", f"{fields.where}: indexer_types is not made of full and shared"
+            "indexer_types",
+            tr("{where}: indexer_types is not made of full and shared", where=fields.where),
         )
     return [
         tuple(
@@ -151,7 +165,9 @@ def _block_configs(fields: Fields) -> tuple[Layer, ...] | None:
     if listed is None:
         return None
     if not isinstance(listed, list) or not listed or len(listed) > MAX_LAYERS:
-        raise ConfigError("block_configs", f"{fields.where}: block_configs is no list of layers")
+        raise ConfigError(
+            "block_configs", tr("{where}: block_configs is no list of layers", where=fields.where)
+        )
     heads = fields.whole("num_attention_heads", limit=MAX_HEADS)
     hidden = fields.whole("hidden_size")
     fields.get("num_hidden_layers", "num_key_value_heads", "head_dim")
@@ -171,13 +187,26 @@ def _block(item: Any, heads: int, dim: int, number: int) -> Layer:
         return ()
     for name in ("num_sink_tokens", "sparsify", "mamba", "llama4"):
         if fields.get(name):
-            raise ConfigError(name, f"{where}: {name} is not known here and may change the cache")
+            raise ConfigError(
+                name,
+                tr(
+                    "{where}: {name} is not known here and may change the cache",
+                    where=where,
+                    name=name,
+                ),
+            )
     stored = fields.maybe("num_key_value_heads", limit=MAX_HEADS)
     if stored is None:
         shared_by = fields.whole("n_heads_in_group", limit=heads)
         if heads % shared_by:
             raise ConfigError(
-                "n_heads_in_group", f"{where}: {shared_by} does not divide {heads} heads"
+                "n_heads_in_group",
+                tr(
+                    "{where}: {shared_by} does not divide {heads} heads",
+                    where=where,
+                    shared_by=shared_by,
+                    heads=heads,
+                ),
             )
         stored = heads // shared_by
     window = fields.maybe("window_length", limit=MAX_TOKENS)

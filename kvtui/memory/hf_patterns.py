@@ -6,6 +6,8 @@ it is refused: the pattern would be a guess.
 
 from __future__ import annotations
 
+from kvtui.language import tr
+
 from .errors import PlanError
 from .hf_fields import ConfigError, Fields, words
 from .model import MAX_LAYERS
@@ -50,7 +52,14 @@ def names_of(fields: Fields, count: int, kind: str) -> list[str]:
         found = source(fields, count)
         if found is not None:
             if len(found) != count:
-                raise PlanError(f"{fields.where}: {len(found)} kinds for {count} layers")
+                raise PlanError(
+                    tr(
+                        "{where}: {n} kinds for {count} layers",
+                        where=fields.where,
+                        n=len(found),
+                        count=count,
+                    )
+                )
             return found
     if kind in ("mamba", "mamba2", "falcon_mamba"):
         return ["state"] * count
@@ -90,7 +99,12 @@ def _from_types(fields: Fields, count: int) -> list[str] | None:
                 break
         else:
             raise ConfigError(
-                "layer_types", f"{fields.where}: layer_types has a kind not known here: {name!r}"
+                "layer_types",
+                tr(
+                    "{where}: layer_types has a kind not known here: {name!r}",
+                    where=fields.where,
+                    name=name,
+                ),
             )
     return found
 
@@ -103,10 +117,19 @@ def _from_letters(fields: Fields, count: int) -> list[str] | None:
     pattern = pattern if isinstance(pattern, str) else "?"
     unknown = sorted({letter for letter in pattern if letter not in _LETTERS})
     if unknown or len(pattern) != count:
-        what = f"has the letter {unknown[0]!r}" if unknown else f"is {len(pattern)} letters long"
+        what = (
+            tr("has the letter {unknown!r}", unknown=unknown[0])
+            if unknown
+            else tr("is {n} letters long", n=len(pattern))
+        )
         raise ConfigError(
             "hybrid_override_pattern",
-            f"{fields.where}: hybrid_override_pattern {what}, for {count} layers of M * - E",
+            tr(
+                "{where}: hybrid_override_pattern {what}, for {count} layers of M * - E",
+                where=fields.where,
+                what=what,
+                count=count,
+            ),
         )
     return [_LETTERS[letter] for letter in pattern]
 
@@ -121,7 +144,9 @@ def _from_zeros_and_ones(fields: Fields, count: int) -> list[str] | None:
         if listed is None:
             continue
         if any(item not in (0, 1) for item in listed):
-            raise ConfigError(name, f"{fields.where}: {name} is not made of 0 and 1")
+            raise ConfigError(
+                name, tr("{where}: {name} is not made of 0 and 1", where=fields.where, name=name)
+            )
         fields.get("attention_chunk_size", "sliding_window_size")
         return [one if item else zero for item in listed]
     return None
@@ -139,7 +164,10 @@ def _from_kimi(fields: Fields, count: int) -> list[str] | None:
     if sorted([*full, *state]) != list(range(1, count + 1)):
         raise ConfigError(
             "kda_layers",
-            f"linear_attn_config: full_attn_layers and kda_layers do not share {count} layers",
+            tr(
+                "linear_attn_config: full_attn_layers and kda_layers do not share {count} layers",
+                count=count,
+            ),
         )
     return names
 
@@ -195,8 +223,11 @@ def _from_nope(fields: Fields, count: int) -> list[str] | None:
         return ["full" if (index + 1) % step == 0 else "chunk" for index in range(count)]
     raise ConfigError(
         "no_rope_layers",
-        f"{fields.where}: attention_chunk_size is set, but no field says which layers are chunked "
-        "(layer_types, no_rope_layers or no_rope_layer_interval)",
+        tr(
+            "{where}: attention_chunk_size is set, but no field says which layers are"
+            " chunked (layer_types, no_rope_layers or no_rope_layer_interval)",
+            where=fields.where,
+        ),
     )
 
 
@@ -206,7 +237,11 @@ def _refuse_unplaced(fields: Fields) -> None:
         if fields.get(name) is not None:
             raise ConfigError(
                 "layer_types",
-                f"{fields.where}: {name} is set, but layer_types, which says where, is missing",
+                tr(
+                    "{where}: {name} is set, but layer_types, which says where, is missing",
+                    where=fields.where,
+                    name=name,
+                ),
             )
 
 
@@ -225,6 +260,10 @@ def _from_bare_window(fields: Fields, count: int, kind: str) -> list[str]:
         return ["window"] * count
     raise ConfigError(
         "layer_types",
-        f"{fields.where}: sliding_window is {window}, but no field says which layers have it "
-        "(layer_types, sliding_window_pattern or use_sliding_window)",
+        tr(
+            "{where}: sliding_window is {window}, but no field says which layers have it"
+            " (layer_types, sliding_window_pattern or use_sliding_window)",
+            where=fields.where,
+            window=window,
+        ),
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kvtui.language import tr
+
 from .hf_fields import Fields
 from .model import Attention, Cache, Experts, Latent, Layer, State
 
@@ -62,7 +64,7 @@ def estimate(
     biases are left out (under 0.1 %), and gated delta layers counted. None for models with other
     recurrences, encoders or varying layers, whose projections the fields do not give in full.
     """
-    unknown = (None, None, None, "parameters not counted from these fields: give --weights-gib")
+    unknown = (None, None, None, tr("parameters not counted from these fields: give --weights-gib"))
     caches = [layer[0] for layer in layers if len(layer) == 1 and _is_counted(layer[0])]
     if len(caches) != len(layers):
         return unknown

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from kvtui.language import counted, later, tr
 from kvtui.text import count
 
 from . import precision as _precision
@@ -37,9 +38,17 @@ def resolve(model: Model, name: Named) -> Precision:
     else:
         found = _precision.parse(name)
     if not found.kv:
-        raise PlanError(f"{found.name} is a precision of weights: no KV cache is stored in it")
+        raise PlanError(
+            tr("{name} is a precision of weights: no KV cache is stored in it", name=found.name)
+        )
     if found.latent_only and not any(isinstance(cache, Latent) for cache, _ in model.groups):
-        raise PlanError(f"{found.name} packs MLA caches only, and {model.name} has none")
+        raise PlanError(
+            tr(
+                "{name} packs MLA caches only, and {title} has none",
+                name=found.name,
+                title=model.name,
+            )
+        )
     return found
 
 
@@ -163,13 +172,13 @@ def formula(model: Model, k: Named, v: Named, context: int, sequences: int = 1) 
     ]
     total = gib(sequences * bytes_per_sequence(model, k, v, context))
     if not terms:
-        return f"no layer keeps a cache = {total}"
+        return tr("no layer keeps a cache = {total}", total=total)
     body = terms[0] if len(terms) == 1 else "(" + " + ".join(terms) + ")"
     return f"{body} × {count(sequences)} = {total}"
 
 
 def _term(cache: Cache, layers: int, model: Model, k: Precision, v: Precision, context: int) -> str:
-    many = f"{count(layers)} layer" + ("s" if layers != 1 else "")
+    many = counted(layers, later("{n} layer"), later("{n} layers"))
     if isinstance(cache, Shared):
         return ""
     if isinstance(cache, State):
@@ -178,7 +187,9 @@ def _term(cache: Cache, layers: int, model: Model, k: Precision, v: Precision, c
         state = f"{count(cache.elements)} × {dtype.label}"
         if cache.columns * cache.channels:
             state = f"({count(cache.columns * cache.channels)} × {conv.label} + {state})"
-        return f"{many} × {state} {cache.family} state"
+        return tr(
+            "{layers} × {state} {family} state", layers=many, state=state, family=cache.family
+        )
     tokens = _tokens(cache, context)
     if isinstance(cache, Latent):
         size = (
@@ -187,9 +198,9 @@ def _term(cache: Cache, layers: int, model: Model, k: Precision, v: Precision, c
             else f"({cache.rank} + {cache.rope}) × {k.label}"
         )
         if cache.index_dim:
-            size = f"({size} + {indexer_bytes(cache)} B index)"
+            size = tr("({size} + {index} B index)", size=size, index=indexer_bytes(cache))
         return f"{many} × {tokens} × {size}"
-    heads = f"{cache.kv_heads} KV head" + ("s" if cache.kv_heads != 1 else "")
+    heads = counted(cache.kv_heads, later("{n} KV head"), later("{n} KV heads"))
     if k == v and cache.k_dim == cache.v_dim:
         return f"2 × {many} × {tokens} × {heads} × {cache.k_dim} × {k.label}"
     return f"{many} × {tokens} × {heads} × ({cache.k_dim} × {k.label} + {cache.v_dim} × {v.label})"
@@ -197,9 +208,9 @@ def _term(cache: Cache, layers: int, model: Model, k: Precision, v: Precision, c
 
 def _tokens(cache: Attention | Latent | Cross, context: int) -> str:
     if isinstance(cache, Cross):
-        return f"{count(cache.tokens)} encoder tokens"
+        return tr("{n} encoder tokens", n=count(cache.tokens))
     if isinstance(cache, Attention):
         kept = cache.window if cache.window is not None else cache.chunk
         if kept is not None and kept < context:
-            return f"min({count(context)}; {count(kept)}) tokens"
-    return f"{count(context)} token" + ("s" if context != 1 else "")
+            return tr("min({n}; {kept}) tokens", n=count(context), kept=count(kept))
+    return counted(context, later("{n} token"), later("{n} tokens"))

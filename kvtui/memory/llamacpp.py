@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from kvtui.language import later, tr
+
 from . import kv as _kv
 from .errors import PlanError
 from .model import Attention, Cache, Layer, Model, State, group
@@ -105,13 +107,28 @@ class LlamaCppStore(NamedTuple):
         for cache, layers in group(self.layers):
             if isinstance(cache, State):
                 elements = cache.columns * cache.channels + cache.elements
-                terms.append(f"{layers} layers × {slots} slots × {elements:,} × 4 B state")
+                terms.append(
+                    tr(
+                        "{layers} layers × {slots} slots × {elements:,} × 4 B state",
+                        layers=layers,
+                        slots=slots,
+                        elements=elements,
+                    )
+                )
             elif size := _kv.token_bytes(cache, self.k, self.v):
                 cells = self._cells(cache, each, slots)
                 buffers = f"{streams} × " if streams > 1 else ""
-                terms.append(f"{layers} layers × {buffers}{cells:,} cells × {size:,} B")
+                terms.append(
+                    tr(
+                        "{layers} layers × {buffers}{cells:,} cells × {size:,} B",
+                        layers=layers,
+                        buffers=buffers,
+                        cells=cells,
+                        size=size,
+                    )
+                )
         total = gib(sum(self.parts(n_ctx, slots)))
-        return f"-c {n_ctx} -np {slots}: {' + '.join(terms) or 'no cache'} = {total}"
+        return f"-c {n_ctx} -np {slots}: {' + '.join(terms) or tr('no cache')} = {total}"
 
     def ratio(self, budget: int, context: int) -> float:
         """Budget over one slot's allocation."""
@@ -144,20 +161,33 @@ def check_blocks(model: Model, k: Precision, v: Precision) -> None:
     Raises:
         PlanError: a precision it does not store, or a head that is no whole number of blocks.
     """
-    for name, precision in (("keys", k), ("values", v)):
+    for name, precision in ((later("keys"), k), (later("values"), v)):
         if not precision.ggml:
             raise PlanError(
-                f"llama.cpp stores no {precision.name} {name}: it takes "
-                "f32 fp16 bf16 q8_0 q5_1 q5_0 q4_1 q4_0 iq4_nl"
+                tr(
+                    "llama.cpp stores no {precision} {name}: it takes f32 fp16 bf16 q8_0 q5_1 q5_0"
+                    " q4_1 q4_0 iq4_nl",
+                    precision=precision.name,
+                    name=tr(name),
+                )
             )
     for cache, _ in model.groups:
         if not isinstance(cache, Attention):
             continue
-        for name, dim, precision in (("key", cache.k_dim, k), ("value", cache.v_dim, v)):
+        for name, dim, precision in (
+            (later("key"), cache.k_dim, k),
+            (later("value"), cache.v_dim, v),
+        ):
             if dim % precision.block_elements:
                 raise PlanError(
-                    f"llama.cpp cannot store {precision.name}: a {name} of {dim} elements is "
-                    f"no whole number of {precision.block_elements}-element blocks"
+                    tr(
+                        "llama.cpp cannot store {precision}: a {name} of {dim} elements is no whole"
+                        " number of {block}-element blocks",
+                        precision=precision.name,
+                        name=tr(name),
+                        dim=dim,
+                        block=precision.block_elements,
+                    )
                 )
 
 

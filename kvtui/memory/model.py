@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
+from kvtui.language import later, tr
+
 from .errors import BadValueError, PlanError
 
 MAX_LAYERS = 4096
@@ -209,11 +211,18 @@ def with_heads(model: Model, kv_heads: int) -> Model:
         BadValueError: for a number that is not positive or does not divide the query heads.
     """
     if kv_heads < 1:
-        raise BadValueError("kv_heads", f"must be at least 1, not {kv_heads}")
+        raise BadValueError("kv_heads", tr("must be at least 1, not {kv_heads}", kv_heads=kv_heads))
     if model.heads is not None and model.heads % kv_heads:
-        raise BadValueError("kv_heads", f"{kv_heads} does not divide the {model.heads} query heads")
+        raise BadValueError(
+            "kv_heads",
+            tr(
+                "{kv_heads} does not divide the {heads} query heads",
+                kv_heads=kv_heads,
+                heads=model.heads,
+            ),
+        )
     if not any(isinstance(cache, Attention) for cache, _ in model.groups):
-        raise PlanError(f"{model.name} stores no keys and values by head")
+        raise PlanError(tr("{name} stores no keys and values by head", name=model.name))
     layers = tuple(
         tuple(
             replace(cache, kv_heads=kv_heads) if isinstance(cache, Attention) else cache
@@ -262,7 +271,7 @@ def custom(
     vocab: int | None = None,
     window: int | None = None,
     name: str = "custom",
-    source: str = "geometry as given",
+    source: str = later("geometry as given"),
 ) -> Model:
     """A model from its raw geometry: every layer the same attention.
 
@@ -324,9 +333,14 @@ def check(field: str, value: object, limit: int, least: int = 1) -> int:
         BadValueError: naming the field.
     """
     if isinstance(value, bool) or not isinstance(value, int):
-        raise BadValueError(field, f"must be a whole number, not {value!r}")
+        raise BadValueError(field, tr("must be a whole number, not {value!r}", value=value))
     if value < least:
-        raise BadValueError(field, f"must be at least {least:,}, not {value:,}")
+        raise BadValueError(
+            field, tr("must be at least {least:,}, not {value:,}", least=least, value=value)
+        )
     if value > limit:
-        raise BadValueError(field, f"is {value:,}, more than the {limit:,} that makes sense")
+        raise BadValueError(
+            field,
+            tr("is {value:,}, more than the {limit:,} that makes sense", value=value, limit=limit),
+        )
     return value

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from kvtui.language import tr
 from kvtui.text import GIB
 
 from .errors import BadValueError, UnknownNameError
@@ -123,12 +124,21 @@ def whole(flag: str, value: Any, least: int, limit: int, *, thousands: bool = Fa
             text = text[:-1]
     found = _int(text)
     if found is None:
-        raise BadValueError(flag, f"must be a whole number, not {_shown(value)}")
+        raise BadValueError(flag, tr("must be a whole number, not {value}", value=_shown(value)))
     found *= factor
     if found < least:
-        raise BadValueError(flag, f"must be at least {least}, not {found:,}")
+        raise BadValueError(
+            flag, tr("must be at least {least}, not {found:,}", least=least, found=found)
+        )
     if found > limit:
-        raise BadValueError(flag, f"is {_shown(value)}, more than the {limit:,} that makes sense")
+        raise BadValueError(
+            flag,
+            tr(
+                "is {value}, more than the {limit:,} that makes sense",
+                value=_shown(value),
+                limit=limit,
+            ),
+        )
     return found
 
 
@@ -141,14 +151,28 @@ def number(flag: str, value: Any, least: float, limit: float, *, above: bool = F
     try:
         found = math.nan if isinstance(value, bool) else float(value)
     except (ValueError, TypeError, OverflowError):
-        raise BadValueError(flag, f"must be a number, not {_shown(value)}") from None
+        raise BadValueError(
+            flag, tr("must be a number, not {value}", value=_shown(value))
+        ) from None
     if not math.isfinite(found):
-        raise BadValueError(flag, f"must be a finite number, not {_shown(value)}")
+        raise BadValueError(flag, tr("must be a finite number, not {value}", value=_shown(value)))
     if found < least or (above and found == least):
-        word = "above" if above else "at least"
-        raise BadValueError(flag, f"must be {word} {least:g}, not {_shown(value)}")
+        shown = _shown(value)
+        raise BadValueError(
+            flag,
+            tr("must be above {least:g}, not {value}", least=least, value=shown)
+            if above
+            else tr("must be at least {least:g}, not {value}", least=least, value=shown),
+        )
     if found > limit:
-        raise BadValueError(flag, f"is {_shown(value)}, more than the {limit:,} that makes sense")
+        raise BadValueError(
+            flag,
+            tr(
+                "is {value}, more than the {limit:,} that makes sense",
+                value=_shown(value),
+                limit=limit,
+            ),
+        )
     return found
 
 

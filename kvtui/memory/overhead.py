@@ -14,6 +14,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
+from kvtui.language import tr
 from kvtui.text import GIB
 
 from . import llamacpp, sglang
@@ -62,7 +63,7 @@ def of(question: Question, split: Parallel) -> Overhead:
         return _llamacpp(question, total)
     if question.engine == "sglang":
         return _sglang(question, split, total)
-    return Overhead(question.card.memory_bytes, 0, 0, "the whole card, nothing else counted")
+    return Overhead(question.card.memory_bytes, 0, 0, tr("the whole card, nothing else counted"))
 
 
 def requested_bytes(total: int, utilisation: float) -> int:
@@ -89,12 +90,20 @@ def _vllm(question: Question, split: Parallel, total: int) -> Overhead:
         graphs = 0 if measured else GRAPHS_BYTES
         if measured:
             notes.append(
-                "activation and non-torch are given and CUDA graphs are not, so none are counted"
+                tr(
+                    "activation and non-torch are given and CUDA graphs are not, so none are"
+                    " counted"
+                )
             )
     requested = requested_bytes(total, question.utilisation)
-    how = (
-        f"{question.utilisation:g} × {gib(total)} − activation {gib(activation)} − "
-        f"not torch's {gib(outside_torch)} − CUDA graphs {gib(graphs)}"
+    how = tr(
+        "{utilisation:g} × {total} − activation {activation} − not torch's"
+        " {outside_torch} − CUDA graphs {graphs}",
+        utilisation=question.utilisation,
+        total=gib(total),
+        activation=gib(activation),
+        outside_torch=gib(outside_torch),
+        graphs=gib(graphs),
     )
     return Overhead(requested, activation + outside_torch + graphs, band, how, tuple(notes))
 
@@ -108,7 +117,12 @@ def _llamacpp(question: Question, total: int) -> Overhead:
         )
         band = compute // 2
     outside = NON_TORCH_BYTES if question.non_torch_bytes is None else question.non_torch_bytes
-    how = f"{gib(total)} − compute buffer {gib(compute)} − CUDA context {gib(outside)}"
+    how = tr(
+        "{total} − compute buffer {compute} − CUDA context {outside}",
+        total=gib(total),
+        compute=gib(compute),
+        outside=gib(outside),
+    )
     return Overhead(total, compute + outside, band, how)
 
 
@@ -120,7 +134,11 @@ def _sglang(question: Question, split: Parallel, total: int) -> Overhead:
         share = sglang.fraction(total, split.tp, split.pp, latent=latent)
         band = BAND_BYTES
     reserved = total - requested_bytes(total, share)
-    how = f"mem_fraction_static {share:g} of {gib(total)}, the rest for activations and graphs"
+    how = tr(
+        "mem_fraction_static {share:g} of {total}, the rest for activations and graphs",
+        share=share,
+        total=gib(total),
+    )
     return Overhead(total, reserved, min(band, reserved), how)
 
 

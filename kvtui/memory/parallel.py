@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from kvtui.language import tr
+
 from .errors import BadValueError
 from .model import Attention, Cache, Cross, Layer, State
 from .units import ceil_div
@@ -61,12 +63,18 @@ def stages(layers: Sequence[Layer], split: Parallel) -> list[tuple[Layer, ...]]:
         if len(sizes) != split.pp or sum(sizes) != len(layers):
             raise BadValueError(
                 "pp partition",
-                f"{','.join(map(str, sizes))} does not share {len(layers)} layers "
-                f"among {split.pp} stages",
+                tr(
+                    "{sizes} does not share {n} layers among {pp} stages",
+                    sizes=",".join(map(str, sizes)),
+                    n=len(layers),
+                    pp=split.pp,
+                ),
             )
     else:
         if split.pp > len(layers):
-            raise BadValueError("pp", f"{split.pp} is more than the {len(layers)} layers")
+            raise BadValueError(
+                "pp", tr("{pp} is more than the {n} layers", pp=split.pp, n=len(layers))
+            )
         each, over = divmod(len(layers), split.pp)
         sizes = [each] * split.pp
         for back in range(2, over + 2):

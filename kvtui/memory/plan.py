@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kvtui.language import tr
+
 from . import cards, catalogue, options
 from . import model as models
 from .budget import Answer, Question, answer
@@ -108,7 +110,12 @@ def _lengths(wanted: Mapping[str, Any]) -> dict[str, Any]:
     if "concurrency" in wanted:
         if wanted["concurrency"] > parallel:
             raise BadValueError(
-                "--concurrency", f"{wanted['concurrency']} is more than --parallel {parallel}"
+                "--concurrency",
+                tr(
+                    "{concurrency} is more than --parallel {parallel}",
+                    concurrency=wanted["concurrency"],
+                    parallel=parallel,
+                ),
             )
         lengths["concurrency"] = parallel
     elif "context" in wanted:
@@ -129,11 +136,15 @@ def _model(wanted: Mapping[str, Any]) -> Model:
     sources += ["layers"] if raw else []
     if len(sources) > 1:
         first, second = (options.flag_name(name) for name in sources[:2])
-        raise PlanError(f"{first} and {second} both name a model: give one")
+        raise PlanError(
+            tr("{first} and {second} both name a model: give one", first=first, second=second)
+        )
     if not sources:
         raise PlanError(
-            "name a model: --arch NAME, --config-json FILE, --gguf FILE, "
-            "or --layers, --kv-heads and --head-dim"
+            tr(
+                "name a model: --arch NAME, --config-json FILE, --gguf FILE, or --layers,"
+                " --kv-heads and --head-dim"
+            )
         )
     if "arch" in wanted:
         return catalogue.find(wanted["arch"])
@@ -147,7 +158,7 @@ def _model(wanted: Mapping[str, Any]) -> Model:
         return read_gguf(Path(wanted["gguf"]))
     missing = [options.flag_name(name) for name in _RAW if name not in wanted]
     if missing:
-        raise PlanError(f"raw geometry needs {' and '.join(missing)} too")
+        raise PlanError(tr("raw geometry needs {missing} too", missing=tr(" and ").join(missing)))
     return models.custom(
         layers=wanted["layers"],
         kv_heads=wanted["kv_heads"],
@@ -163,7 +174,12 @@ def _model(wanted: Mapping[str, Any]) -> Model:
 def _unused(wanted: Mapping[str, Any], engine: str) -> tuple[str, ...]:
     """A note for each option that the engine does not have."""
     return tuple(
-        f"{options.flag_name(name)} is {owner}'s and changes nothing for {engine}"
+        tr(
+            "{name} is {owner}'s and changes nothing for {engine}",
+            name=options.flag_name(name),
+            owner=owner,
+            engine=engine,
+        )
         for owner, names in _ONLY_FOR.items()
         for name in names
         if owner != engine

@@ -14,6 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kvtui.language import later, tr
+
 from .errors import UnknownNameError
 from .units import ceil_div
 
@@ -60,10 +62,12 @@ class Precision:
     def label(self) -> str:
         """Bytes per element as a formula shows them: "2 B", "1.0625 B", "0.5 B + 4 B/head"."""
         text = f"{self.block_bytes / self.block_elements:g} B"
-        return f"({text} + {self.head_bytes} B a head)" if self.head_bytes else text
+        if not self.head_bytes:
+            return text
+        return tr("({size} + {more} B a head)", size=text, more=self.head_bytes)
 
 
-_NO_SCALES = "the elements alone: the scales of a real cache come on top"
+_NO_SCALES = later("the elements alone: the scales of a real cache come on top")
 
 _ALL = (
     Precision("f32", 1, 4, ggml=True),

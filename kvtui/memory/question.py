@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kvtui.language import tr
+
 from .cards import Card
 from .errors import BadValueError, PlanError, UnknownNameError
 from .model import MAX_TOKENS, Model, check
@@ -114,11 +116,14 @@ def split_of(question: Question) -> Parallel:
     """
     q = question
     if q.engine == "llamacpp" and ((q.tp or 1) > 1 or q.cp > 1):
-        raise PlanError("llama.cpp gives each card some of the layers: use --gpus or --pp")
+        raise PlanError(tr("llama.cpp gives each card some of the layers: use --gpus or --pp"))
     tp, pp = q.tp, q.pp
     if q.gpus is not None and tp is None and q.engine != "llamacpp":
         if q.gpus % (pp * q.dp):
-            raise BadValueError("gpus", f"{q.gpus} cannot be shared by pp {pp} × dp {q.dp}")
+            raise BadValueError(
+                "gpus",
+                tr("{gpus} cannot be shared by pp {pp} × dp {dp}", gpus=q.gpus, pp=pp, dp=q.dp),
+            )
         tp = q.gpus // (pp * q.dp)
         if q.cp > 1 and tp == q.cp:
             return Parallel(tp, pp, q.dp, q.cp, q.ep, q.pp_partition)
@@ -127,14 +132,25 @@ def split_of(question: Question) -> Parallel:
     split = Parallel(tp or 1, pp, q.dp, q.cp, q.ep, q.pp_partition)
     if split.tp > 1 and split.tp % split.cp:
         raise BadValueError(
-            "cp", f"{split.cp} does not divide tp {split.tp}, whose cards it shares"
+            "cp",
+            tr("{cp} does not divide tp {tp}, whose cards it shares", cp=split.cp, tp=split.tp),
         )
     if q.gpus is not None and q.gpus != split.cards:
         raise BadValueError(
-            "gpus", f"is {q.gpus}, but tp {split.tp} × pp {pp} × dp {q.dp} makes {split.cards}"
+            "gpus",
+            tr(
+                "is {gpus}, but tp {tp} × pp {pp} × dp {dp} makes {cards}",
+                gpus=q.gpus,
+                tp=split.tp,
+                pp=pp,
+                dp=q.dp,
+                cards=split.cards,
+            ),
         )
     if split.ep is not None and (split.tp * split.dp) % split.ep:
-        raise BadValueError("ep", f"{split.ep} does not divide tp × dp = {split.tp * split.dp}")
+        raise BadValueError(
+            "ep", tr("{ep} does not divide tp × dp = {tp}", ep=split.ep, tp=split.tp * split.dp)
+        )
     return split
 
 
@@ -166,4 +182,6 @@ def validate(question: Question) -> None:
     for field in ("utilisation", "mem_fraction_static"):
         share = getattr(q, field)
         if share is not None and not 0 < share <= 1:
-            raise BadValueError(field, f"must be above 0 and at most 1, not {share}")
+            raise BadValueError(
+                field, tr("must be above 0 and at most 1, not {share}", share=share)
+            )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from kvtui.language import tr
 from kvtui.text import MIB
 
 from . import kv as _kv
@@ -78,14 +79,14 @@ class SglangStore(NamedTuple):
         full, windowed, cross, state = self.cells()
         scale = "0.8 × " if full else ""
         terms = [
-            f"{context:,} tokens × {text}"
+            tr("{n:,} tokens × {size}", n=context, size=text)
             for size, text in ((full, f"{full:,} B"), (windowed, f"{scale}{windowed:,} B"))
             if size
         ]
         if cross:
-            terms.append(f"{cross:,} B encoder")
+            terms.append(tr("{n:,} B encoder", n=cross))
         if state:
-            terms.append(f"{state:,} B state")
+            terms.append(tr("{n:,} B state", n=state))
         total = gib(self.total_bytes(context, sequences))
         return f"({' + '.join(terms) or '0'}) × {sequences:,} = {total}"
 

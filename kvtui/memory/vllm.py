@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from kvtui.language import tr
+
 from .model import Layer, Model
 from .precision import Precision
 from .units import gib
@@ -86,10 +88,17 @@ class VllmStore(NamedTuple):
             for spec, number in kinds.items()
         ]
         total = gib(self.total_bytes(context, sequences))
-        return (
-            f"{' + '.join(terms) or '0'} = {self.blocks(context):,} blocks a sequence "
-            f"× {self.bytes_per_block:,} B × {sequences:,} = {total}; "
-            f"⌊{gib(budget)} / {self.bytes_per_block:,} B⌋ = {self.pool_blocks(budget):,} blocks"
+        return tr(
+            "{terms} = {blocks:,} blocks a sequence × {block:,} B ×"
+            " {sequences:,} = {total}; ⌊{budget} / {block:,} B⌋ = {pool:,}"
+            " blocks",
+            terms=" + ".join(terms) or "0",
+            blocks=self.blocks(context),
+            block=self.bytes_per_block,
+            sequences=sequences,
+            total=total,
+            budget=gib(budget),
+            pool=self.pool_blocks(budget),
         )
 
     def details(self, budget: int, context: int, sequences: int) -> dict[str, Any]:  # noqa: ARG002

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kvtui.language import tr
+
 from . import kv as _kv
 from . import precision as _precision
 from .errors import PlanError
@@ -246,8 +248,12 @@ def _one_page_size(specs: Sequence[tuple[int, Spec]]) -> list[tuple[int, Spec]]:
             fitted = spec._replace(page=largest)
         else:
             raise PlanError(
-                f"vLLM cannot page an MLA layer of {spec.page:,} B a block "
-                f"beside layers of {largest:,} B"
+                tr(
+                    "vLLM cannot page an MLA layer of {page:,} B a block beside layers of"
+                    " {largest:,} B",
+                    page=spec.page,
+                    largest=largest,
+                )
             )
         result.append((index, fitted))
     return result

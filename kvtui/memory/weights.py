@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kvtui.language import tr
+
 from . import precision as _precision
 from .model import Model
 from .parallel import Parallel
@@ -52,21 +54,25 @@ def weigh(model: Model, dtype: str | None, given: int | None, extra: int = 0) ->
     ends = ends_params(model)
     experts = model.experts.params if model.experts else 0
     if given is not None:
-        total, how = given, "as given for all cards together"
+        total, how = given, tr("as given for all cards together")
     elif dtype is None and model.weights_bytes is not None:
-        total, how = model.weights_bytes, "as measured"
+        total, how = model.weights_bytes, tr("as measured")
     elif model.params is None:
         return None
     elif kind.name == "mxfp4" and experts:
         # Only the experts are in 4 bits (gpt-oss, Kimi-K3).
         total = kind.bytes(experts) + 2 * max(model.params - experts, 0)
-        how = f"{model.params / 1e9:,.2f} B parameters, the experts in mxfp4"
+        how = tr("{params:,.2f} B parameters, the experts in mxfp4", params=model.params / 1e9)
     elif kind.name in _PARTLY:
         total = kind.bytes(max(model.params - ends, 0)) + 2 * min(ends, model.params)
-        how = f"{model.params / 1e9:,.2f} B parameters × {kind.name}, embedding and head in 16 bits"
+        how = tr(
+            "{params:,.2f} B parameters × {name}, embedding and head in 16 bits",
+            params=model.params / 1e9,
+            name=kind.name,
+        )
     else:
         total = kind.bytes(model.params)
-        how = f"{model.params / 1e9:,.2f} B parameters × {kind.label}"
+        how = tr("{params:,.2f} B parameters × {size}", params=model.params / 1e9, size=kind.label)
     params = model.params or 0
     return Weights(
         total + extra,

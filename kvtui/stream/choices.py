@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from kvtui.language import tr
 from kvtui.stream.shapes import count
 from kvtui.text import one_line
 
@@ -61,12 +62,17 @@ class Choices:
         """What is to be said of them; None where there is one answer, and it is number 0."""
         shown = one_line(str(self.shown), 20)
         if self._others:
-            return (
-                f"{len(self._others) + 1} answers came in one stream: number {shown} is shown, the "
-                "tokens of all are counted."
+            return tr(
+                "{n} answers came in one stream: number {shown} is shown, the tokens of all are"
+                " counted.",
+                n=len(self._others) + 1,
+                shown=shown,
             )
         if self.shown != 0:
-            return f"The server numbers its only answer {shown}, not 0: it is shown all the same."
+            return tr(
+                "The server numbers its only answer {shown}, not 0: it is shown all the same.",
+                shown=shown,
+            )
         return None
 
 

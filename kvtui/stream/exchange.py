@@ -12,6 +12,7 @@ from openai import APIStatusError, OpenAIError
 
 from kvtui.failure import Evidence
 from kvtui.failure.transport import kind_of
+from kvtui.language import tr
 from kvtui.proxy import Proxy, ProxySettingError, proxy_for
 from kvtui.stream.attempt import Attempt, evidence_of
 from kvtui.stream.body import UnsendableError, unsendable, unsendable_header
@@ -131,7 +132,7 @@ class Exchange:
             self.notes.append(note)
             return True
         if state.lost_its_connection:
-            note = "The kept connection had been closed by the server: sent again on a new one."
+            note = tr("The kept connection had been closed by the server: sent again on a new one.")
             if note not in self.notes:
                 self.notes.append(note)
                 return True
@@ -144,7 +145,13 @@ class Exchange:
         found = await find_base_url(self._clients, self._request.endpoint, self.base_url)
         if found is None:
             return False
-        self.notes.append(f"{self.base_url} has no chat completions: using {found}, which answers.")
+        self.notes.append(
+            tr(
+                "{base_url} has no chat completions: using {found}, which answers.",
+                base_url=self.base_url,
+                found=found,
+            )
+        )
         self.base_url = found
         self.quirks = replace(self.quirks, base_url=found)
         return True

@@ -15,6 +15,7 @@ from openai import APIStatusError, OpenAIError
 
 from kvtui.config import Endpoint
 from kvtui.failure.urlform import path_candidates
+from kvtui.language import tr
 from kvtui.proxy import proxy_for
 from kvtui.redaction import holds, is_telling
 from kvtui.stream.client import Clients, request_headers
@@ -45,8 +46,12 @@ class ModelList:
         """What is to be said of the list."""
         if not self.secret:
             return None
-        names = "one name that holds" if self.secret == 1 else f"{self.secret} names that hold"
-        return f"The server's list of models has {names} the key: left out."
+        names = (
+            tr("one name that holds")
+            if self.secret == 1
+            else tr("{secret} names that hold", secret=self.secret)
+        )
+        return tr("The server's list of models has {names} the key: left out.", names=names)
 
 
 class NoModelListError(ValueError):
@@ -63,7 +68,9 @@ def clean_base_url(base_url: str) -> tuple[str, str | None]:
     for suffix in _PASTED:
         if url.lower().endswith(suffix):
             cut = url[: -len(suffix)].rstrip("/")
-            return cut, f"The base URL ends before {suffix}: using {cut}."
+            return cut, tr(
+                "The base URL ends before {suffix}: using {cut}.", suffix=suffix, cut=cut
+            )
     return url, None
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from kvtui.language import tr
+
 
 @dataclass(frozen=True, slots=True)
 class Quirks:
@@ -62,7 +64,7 @@ def with_refusals(quirks: Quirks, names: Iterable[str]) -> tuple[Quirks, str]:
         return quirks, ""
     changes: dict[str, Any] = {name: REFUSALS[name][0] for name in known}
     done = " and ".join(REFUSALS[name][1] for name in known)
-    return replace(quirks, **changes), f"As this endpoint wanted it before: {done}."
+    return replace(quirks, **changes), tr("As this endpoint wanted it before: {done}.", done=done)
 
 
 def recognise(owners: Iterable[str], server: str | None = None) -> Quirks:
@@ -84,18 +86,21 @@ def after_refusal(quirks: Quirks, status: int | None, body: str) -> tuple[Quirks
     )
     if quirks.continuous_usage and "continuous_usage_stats" in words:
         return replace(quirks, continuous_usage=False), (
-            "The server refused continuous_usage_stats: asked again without it."
+            tr("The server refused continuous_usage_stats: asked again without it.")
         )
     if quirks.llamacpp and re.search("return_progress|timings_per_token", words):
         return replace(quirks, llamacpp=False), (
-            "The server refused return_progress or timings_per_token: asked again without them."
+            tr("The server refused return_progress or timings_per_token: asked again without them.")
         )
     if quirks.stream_options and refused and re.search("stream_options|include_usage", words):
         return replace(quirks, stream_options=False, continuous_usage=False), (
-            "The server refused stream_options: asked again without it, so it may not count tokens."
+            tr(
+                "The server refused stream_options: asked again without it, so it may not count"
+                " tokens."
+            )
         )
     if not quirks.max_completion_tokens and "max_completion_tokens" in words:
         return replace(quirks, max_completion_tokens=True), (
-            "The server refused max_tokens: asked again with max_completion_tokens."
+            tr("The server refused max_tokens: asked again with max_completion_tokens.")
         )
     return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kvtui.language import tr
 from kvtui.telemetry import sglang, vllm
 from kvtui.telemetry.prometheus import Page, known, read_page
 from kvtui.telemetry.status import Draft, ServerStatus, overlay
@@ -63,12 +64,12 @@ def read_metrics(text: str, url: str) -> ServerStatus | None:
         if not _looks_like_metrics(text):
             return None
         draft = Draft(url)
-        draft.note("This page holds metrics, but none of a server that kvtui knows.")
+        draft.note(tr("This page holds metrics, but none of a server that kvtui knows."))
         return draft.freeze("unknown")
     first, *others = readers
     draft = Draft(url)
     if page.bad_lines:
-        draft.note(f"{page.bad_lines} lines of the page could not be read.")
+        draft.note(tr("{bad_lines} lines of the page could not be read.", bad_lines=page.bad_lines))
     status = first(page, draft)
     for reader in others:  # Dynamo and the like republish their engine's own metrics
         status = overlay(status, reader(page, Draft(url)))
@@ -105,7 +106,12 @@ def _tgi(page: Page, draft: Draft) -> ServerStatus:
     draft.whole("waiting", page.total(queue), queue)
     room = page.total("tgi_batch_current_max_tokens")
     if room is not None:
-        draft.note(f"The running batch may grow to {room:,.0f} tokens; TGI tells no KV usage.")
+        draft.note(
+            tr(
+                "The running batch may grow to {room:,.0f} tokens; TGI tells no KV usage.",
+                room=room,
+            )
+        )
     return draft.freeze("tgi")
 
 
@@ -115,7 +121,7 @@ def _litellm(page: Page, draft: Draft) -> ServerStatus:
     backends = [s.labels.get("api_base", "") for s in page.get("litellm_deployment_state")]
     behind = ", ".join(dict.fromkeys(base for base in backends if base))
     draft.note(
-        "A proxy holds no KV cache: look at the servers behind it"
+        tr("A proxy holds no KV cache: look at the servers behind it")
         + (f", {behind}." if behind else ".")
     )
     return draft.freeze("litellm", page.label_values("requested_model"))

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from kvtui.language import tr
 from kvtui.proxy import ProxySettingError, login_header, proxy_arguments, proxy_for
 from kvtui.redaction import holds, is_telling
 from kvtui.telemetry.status import clean
@@ -99,23 +100,37 @@ class Client:
         parts = urlsplit(url)
         host = self.hide(parts.netloc.rpartition("@")[2])
         if isinstance(error, ProxySettingError):
-            return f"{self.hide(str(error))}: correct the variable, or unset it."
+            return tr("{error}: correct the variable, or unset it.", error=self.hide(str(error)))
         if isinstance(error, TimeoutError):
-            return f"{host} did not answer within {self._timeout_s:g} s."
+            return tr(
+                "{host} did not answer within {seconds:g} s.",
+                host=host,
+                seconds=self._timeout_s,
+            )
         if isinstance(error, aiohttp.ClientConnectorDNSError):
-            return f"The name {host} cannot be resolved."
+            return tr("The name {host} cannot be resolved.", host=host)
         if isinstance(error, aiohttp.ClientProxyConnectionError | aiohttp.ClientHttpProxyError):
-            return f"The proxy in effect did not let the request to {host} pass."
+            return tr("The proxy in effect did not let the request to {host} pass.", host=host)
         if isinstance(error, aiohttp.ClientSSLError):
-            return f"The TLS connection to {host} failed: {self.hide(str(error))}."
+            return tr(
+                "The TLS connection to {host} failed: {error}.",
+                host=host,
+                error=self.hide(str(error)),
+            )
         if isinstance(error, aiohttp.ClientConnectorError):
             reason = error.os_error.strerror or str(error.os_error)
             if isinstance(error.os_error, ConnectionRefusedError):
-                reason = "connection refused, nothing listens there"
-            return f"{host} cannot be reached: {self.hide(reason)}."
+                reason = tr("connection refused, nothing listens there")
+            return tr("{host} cannot be reached: {reason}.", host=host, reason=self.hide(reason))
         if isinstance(error, ValueError) and not isinstance(error, aiohttp.ClientError):
-            return "The request cannot be made: the URL, the key or a header holds a bad character."
-        return f"{host} gave no whole answer: {self.hide(str(error) or type(error).__name__)}."
+            return tr(
+                "The request cannot be made: the URL, the key or a header holds a bad character."
+            )
+        return tr(
+            "{host} gave no whole answer: {kind}.",
+            host=host,
+            kind=self.hide(str(error) or type(error).__name__),
+        )
 
 
 async def _bounded(response: aiohttp.ClientResponse) -> bytes | None:

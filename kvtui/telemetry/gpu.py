@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kvtui.language import tr
 from kvtui.telemetry.status import clean
 from kvtui.text import MIB
 
@@ -74,7 +75,9 @@ def _from_library() -> Cards | None:
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
-        return Cards(reason=f"NVIDIA's library finds no driver: {clean(str(error))}.")
+        return Cards(
+            reason=tr("NVIDIA's library finds no driver: {error}.", error=clean(str(error)))
+        )
     try:
         number = min(int(pynvml.nvmlDeviceGetCount()), _MOST_CARDS)
         cards = tuple(_library_card(pynvml, index) for index in range(number))
@@ -83,7 +86,7 @@ def _from_library() -> Cards | None:
     finally:
         pynvml.nvmlShutdown()
     if not cards:
-        return Cards(reason="NVIDIA's driver is there, but no card.")
+        return Cards(reason=tr("NVIDIA's driver is there, but no card."))
     return Cards(cards, "pynvml")
 
 
@@ -111,7 +114,7 @@ def _library_card(nvml: Any, index: int) -> CardReading:
 def _from_command(path: str | None, timeout_s: float) -> Cards:
     program = shutil.which("nvidia-smi", path=path)
     if program is None:
-        return Cards(reason="No NVIDIA card is seen: nvidia-smi is not on the PATH.")
+        return Cards(reason=tr("No NVIDIA card is seen: nvidia-smi is not on the PATH."))
     try:
         done = subprocess.run(
             [program, f"--query-gpu={_QUERY}", "--format=csv,noheader,nounits"],
@@ -121,15 +124,25 @@ def _from_command(path: str | None, timeout_s: float) -> Cards:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Cards(reason=f"nvidia-smi gave no answer within {timeout_s:g} s.")
+        return Cards(
+            reason=tr("nvidia-smi gave no answer within {seconds:g} s.", seconds=timeout_s)
+        )
     except OSError as error:
-        return Cards(reason=f"nvidia-smi cannot be run: {clean(error.strerror or str(error))}.")
+        return Cards(
+            reason=tr(
+                "nvidia-smi cannot be run: {error}.", error=clean(error.strerror or str(error))
+            )
+        )
     text = done.stdout[: 1 << 20].decode("utf-8", "replace")
     cards = parse_csv(text) if done.returncode == 0 else ()
     if cards:
         return Cards(cards, "nvidia-smi")
     said = clean(text.strip() or done.stderr[:4096].decode("utf-8", "replace"), 160).rstrip(".")
-    return Cards(reason=f"nvidia-smi finds no card: {said or f'exit status {done.returncode}'}.")
+    return Cards(
+        reason=tr(
+            "nvidia-smi finds no card: {said}.", said=said or f"exit status {done.returncode}"
+        )
+    )
 
 
 def parse_csv(text: str) -> tuple[CardReading, ...]:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from kvtui.language import tr
 from kvtui.telemetry.status import Draft, Kind, ServerStatus, Source, overlay
 from kvtui.text import binary_size
 
@@ -138,7 +139,9 @@ def read_slots(body: bytes, url: str) -> ServerStatus | None:
         draft.whole("kv_tokens_used", sum(counted), metric)
         draft.share("kv_usage", sum(counted) / room, f"{metric} / Σ n_ctx")
     draft.whole("generation_tokens", sum(slot.decoded for slot in busy), "n_decoded of busy slots")
-    draft.note("KV in use is worked out from the slots that are busy; idle ones may keep prompts.")
+    draft.note(
+        tr("KV in use is worked out from the slots that are busy; idle ones may keep prompts.")
+    )
     return draft.freeze("llamacpp")
 
 
@@ -169,7 +172,7 @@ def read_props(body: bytes, url: str) -> ServerStatus | None:
         return None
     draft = Draft(url)
     if props.is_sleeping:
-        draft.note("The server sleeps: its model is not in memory.")
+        draft.note(tr("The server sleeps: its model is not in memory."))
     path = (props.model_path or "").replace("\\", "/").rsplit("/", 1)[-1]
     name = props.model_alias or path
     return draft.freeze("llamacpp", (name,) if name else ())
@@ -212,15 +215,19 @@ def read_ollama(body: bytes, url: str) -> ServerStatus | None:
         if model.size > 0:
             share = min(1.0, model.size_vram / model.size)
             draft.note(
-                f"{model.name}: {share:.0%} of its {binary_size(model.size)} "
-                "(weights and cache) on the card."
+                tr(
+                    "{name}: {share:.0%} of its {size} (weights and cache) on the card.",
+                    name=model.name,
+                    share=share,
+                    size=binary_size(model.size),
+                )
             )
     if not page.models:
-        draft.note("No model is loaded; the first request loads one.")
+        draft.note(tr("No model is loaded; the first request loads one."))
     contexts = {model.context_length for model in page.models}
     if len(contexts) == 1:
         draft.whole("context", contexts.pop(), "context_length")
-    draft.note("Ollama publishes no KV usage.")
+    draft.note(tr("Ollama publishes no KV usage."))
     return draft.freeze("ollama", tuple(model.name for model in page.models))
 
 
@@ -235,8 +242,8 @@ def read_lmstudio(body: bytes, url: str) -> ServerStatus | None:
     if len(contexts) == 1:
         draft.whole("context", contexts.pop(), "context_length of the loaded instance")
     if not loaded:
-        draft.note("No model is loaded.")
-    draft.note("LM Studio publishes no KV usage.")
+        draft.note(tr("No model is loaded."))
+    draft.note(tr("LM Studio publishes no KV usage."))
     return draft.freeze("lmstudio", tuple(instance.id for instance in loaded))
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from kvtui.language import tr
 from kvtui.telemetry import jsonpages
 from kvtui.telemetry.engines import read_metrics
 from kvtui.telemetry.fetch import PAGE_LIMIT, Client, Reply, Unreached
@@ -205,16 +206,16 @@ class Look:
 
     def _why_empty(self, replies: list[Reply], identity: ServerStatus) -> tuple[str, ...]:
         """Sentences that say why there are no figures."""
-        notes = [f"No figures are published here: {_seen(replies)}."]
+        notes = [tr("No figures are published here: {replies}.", replies=_seen(replies))]
         if any(reply.status == 501 for reply in replies):
-            notes.append("llama-server tells more when started with --metrics and --slots.")
+            notes.append(tr("llama-server tells more when started with --metrics and --slots."))
         elif identity.kind == "sglang":
-            notes.append("SGLang publishes /metrics when started with --enable-metrics.")
+            notes.append(tr("SGLang publishes /metrics when started with --enable-metrics."))
         if any(reply.status in (401, 403) for reply in replies):
             notes.append(
-                "The server refused the key that was sent."
+                tr("The server refused the key that was sent.")
                 if self._sends_key
-                else "The server asks for a key, and none was sent."
+                else tr("The server asks for a key, and none was sent.")
             )
         return tuple(notes)
 
@@ -232,7 +233,7 @@ def _seen(replies: list[Reply]) -> str:
     for reply in replies:
         path = urlsplit(reply.url).path
         if reply.too_large:
-            parts.append(f"{path} is larger than {PAGE_LIMIT >> 20} MiB")
+            parts.append(tr("{path} is larger than {limit} MiB", path=path, limit=PAGE_LIMIT >> 20))
         elif reply.status == 200:
             parts.append(f"{path} holds none")
         else:
@@ -246,4 +247,10 @@ def _refuse_gateway_errors(client: Client, replies: list[Reply]) -> None:
         return
     last = replies[-1]
     text = client.hide(jsonpages.error_text(last.body) or last.text[:2000], 120).rstrip(".")
-    raise Unreached(f"The server answers only with status {last.status}: {text or 'no text'}.")
+    raise Unreached(
+        tr(
+            "The server answers only with status {status}: {text}.",
+            status=last.status,
+            text=text or tr("no text"),
+        )
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit, urlunsplit
 
 from kvtui import hosts
+from kvtui.language import tr
 
 
 def roots(base_url: str) -> tuple[str, ...]:
@@ -19,9 +20,9 @@ def roots(base_url: str) -> tuple[str, ...]:
         parts = urlsplit(base_url.strip())
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise ValueError("The base URL cannot be read: check its host and port.") from None
+        raise ValueError(tr("The base URL cannot be read: check its host and port.")) from None
     if parts.scheme not in ("http", "https") or not host:
-        raise ValueError("The base URL must begin with http:// or https:// and name a host.")
+        raise ValueError(tr("The base URL must begin with http:// or https:// and name a host."))
     path = parts.path.rstrip("/")
     paths = [path]
     if path.endswith("/v1"):

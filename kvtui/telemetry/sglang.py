@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kvtui.language import tr
 from kvtui.telemetry.prometheus import Page, Sample, known, total
 from kvtui.telemetry.status import Draft, ServerStatus
 
@@ -40,7 +41,7 @@ def read(page: Page, draft: Draft) -> ServerStatus:
         if values and draft.share("kv_usage", max(values), usage):
             draft.spread(values)
             if usage == "sglang:token_usage":
-                draft.note("sglang:token_usage is rounded to whole percents by the server.")
+                draft.note(tr("sglang:token_usage is rounded to whole percents by the server."))
             break
     put_total("running", "sglang:num_running_reqs")
     put_total("waiting", "sglang:num_queue_reqs")

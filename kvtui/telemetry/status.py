@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from kvtui.language import tr
 from kvtui.text import one_line, redact
 
 Kind = Literal[
@@ -120,7 +121,13 @@ class Draft:
         if value is None or value < 0:
             return False
         if value > 1.001:
-            self.notes.append(f"{metric} reads {value:g}, which is no share of 1: left out.")
+            self.notes.append(
+                tr(
+                    "{metric} reads {value:g}, which is no share of 1: left out.",
+                    metric=metric,
+                    value=value,
+                )
+            )
             return False
         self.put(name, min(value, 1.0), metric)
         return True
@@ -142,8 +149,14 @@ class Draft:
         if len(usages) > 1:
             mean = sum(usages) / len(usages)
             self.note(
-                f"{len(usages)} engines: KV usage is that of the fullest, {max(usages):.1%}; "
-                f"the mean is {mean:.1%}, the emptiest has {min(usages):.1%}."
+                tr(
+                    "{n} engines: KV usage is that of the fullest, {most:.1%}; the mean is"
+                    " {mean:.1%}, the emptiest has {least:.1%}.",
+                    n=len(usages),
+                    most=max(usages),
+                    mean=mean,
+                    least=min(usages),
+                )
             )
 
     def note(self, text: str) -> None:

@@ -5,6 +5,7 @@ One label set per data-parallel engine: counts are summed, the KV usage is that 
 
 from __future__ import annotations
 
+from kvtui.language import tr
 from kvtui.telemetry.prometheus import Page, known, total
 from kvtui.telemetry.status import Draft, ServerStatus
 
@@ -92,7 +93,7 @@ def _remarks(page: Page, draft: Draft) -> None:
     states = page.get("vllm:engine_sleep_state")
     asleep = [s for s in states if s.labels.get("sleep_state") != "awake" and s.value == 1]
     if asleep:
-        draft.note("The engine is asleep: its weights or its cache are not on the card.")
+        draft.note(tr("The engine is asleep: its weights or its cache are not on the card."))
     short = total(
         [
             sample
@@ -101,6 +102,6 @@ def _remarks(page: Page, draft: Draft) -> None:
         ]
     )
     if short:
-        draft.note(f"{short:.0f} of the waiting requests wait for capacity.")
+        draft.note(tr("{short:.0f} of the waiting requests wait for capacity.", short=short))
     if draft.values.get("running") == 0 and draft.values.get("kv_usage", 1) < 0.001:
-        draft.note("Blocks that only the prefix cache still holds count as free.")
+        draft.note(tr("Blocks that only the prefix cache still holds count as free."))

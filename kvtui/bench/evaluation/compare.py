@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from kvtui.bench.evaluation.sides import FIGURES, SCALARS, STATS, Side, SideLevel, pairs_of
 from kvtui.bench.figures.difference import Test, difference, least_p, shift_ratio
+from kvtui.language import tr
 from kvtui.text import did_you_mean
 
 ALPHA = 0.0025
@@ -212,8 +213,11 @@ def parse_condition(text: str) -> Condition:
     match = _CONDITION.fullmatch(text)
     if match is None:
         raise ConditionError(
-            f"{text!r} is no condition: write for example ttft_ms.p50>1.1x, tpot_ms.p99>80 or"
-            " output_tps<0.9x."
+            tr(
+                "{text!r} is no condition: write for example ttft_ms.p50>1.1x, tpot_ms.p99>80"
+                " or output_tps<0.9x.",
+                text=text,
+            )
         )
     figure, stat, sign, bound, unit = match.groups()
     if stat is None and figure in FIGURES:
@@ -222,9 +226,15 @@ def parse_condition(text: str) -> Condition:
     if figure not in names:
         every = (*FIGURES, *SCALARS)
         raise ConditionError(
-            f"{figure!r} is no figure of a comparison{did_you_mean(figure, every)}; there are"
-            f" {', '.join(every)}."
+            tr(
+                "{figure!r} is no figure of a comparison{hint}; there are {every}.",
+                figure=figure,
+                hint=did_you_mean(figure, every),
+                every=", ".join(every),
+            )
         )
     if stat is not None and stat not in STATS:
-        raise ConditionError(f"{stat!r} is no statistic; there are {', '.join(STATS)}.")
+        raise ConditionError(
+            tr("{stat!r} is no statistic; there are {known}.", stat=stat, known=", ".join(STATS))
+        )
     return Condition(text.strip(), figure, stat, sign, float(bound), unit)

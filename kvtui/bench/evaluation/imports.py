@@ -10,6 +10,7 @@ import msgspec
 
 from kvtui.bench.evaluation import peers
 from kvtui.bench.evaluation.sides import Side, SideError, SideLevel, clean, known
+from kvtui.language import tr
 from kvtui.reading import read_at_most
 
 if TYPE_CHECKING:
@@ -34,22 +35,28 @@ def read_side(path: Path) -> Side:
             if ours:
                 return _whole(path, _record(path))
         if path.stat().st_size > _MOST_FILE or path.is_char_device():  # without an end
-            raise SideError(f"{path} is larger than {_MOST_FILE >> 30} GiB.")
+            raise SideError(
+                tr("{path} is larger than {most} GiB.", path=path, most=_MOST_FILE >> 30)
+            )
         data = read_at_most(path, _MOST_FILE)
     except OSError as error:
-        raise SideError(f"{path} cannot be read: {error.strerror or error}.") from None
+        raise SideError(
+            tr("{path} cannot be read: {error}.", path=path, error=error.strerror or error)
+        ) from None
     try:
         side = side_of(path, data)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         if isinstance(error, SideError):
             raise
-        raise SideError(f"{path}: what is in it is not as expected ({error!r}).") from None
+        raise SideError(
+            tr("{path}: what is in it is not as expected ({error!r}).", path=path, error=error)
+        ) from None
     return _whole(path, side)
 
 
 def _whole(path: Path, side: Side) -> Side:
     if not side.levels:
-        raise SideError(f"{path} holds no finished request.")
+        raise SideError(tr("{path} holds no finished request.", path=path))
     return side
 
 
@@ -57,7 +64,9 @@ def side_of(path: Path, data: bytes) -> Side:
     """The side in a file's content."""
     first = data.lstrip()[:1]
     if first != b"{":
-        raise SideError(f"{path} is no result file that is known here: it is no JSON object.")
+        raise SideError(
+            tr("{path} is no result file that is known here: it is no JSON object.", path=path)
+        )
     try:
         table = msgspec.json.decode(data)
     except msgspec.DecodeError:
@@ -81,8 +90,11 @@ def side_of(path: Path, data: bytes) -> Side:
     if "metadata" in table and "metrics" in table:
         return _lines(path, data)
     raise SideError(
-        f"{path} is of no known kind: a record of kvtui, its --json, or the result file of vllm"
-        " bench serve, guidellm, llama-benchy or aiperf is wanted."
+        tr(
+            "{path} is of no known kind: a record of kvtui, its --json, or the result file"
+            " of vllm bench serve, guidellm, llama-benchy or aiperf is wanted.",
+            path=path,
+        )
     )
 
 
@@ -91,12 +103,12 @@ def _lines(path: Path, data: bytes) -> Side:
     try:
         head = msgspec.json.decode(data.lstrip().split(b"\n", 1)[0])
     except msgspec.DecodeError:
-        raise SideError(f"{path} is not valid JSON.") from None
+        raise SideError(tr("{path} is not valid JSON.", path=path)) from None
     if head.get("type") == "run":
         return _record(path)
     if "metadata" in head and "metrics" in head:
         return peers.aiperf_lines(path, data)
-    raise SideError(f"{path} holds lines of no known kind.")
+    raise SideError(tr("{path} holds lines of no known kind.", path=path))
 
 
 # --- kvtui ----------------------------------------------------------------------------------------
@@ -193,7 +205,7 @@ def _bench(path: Path, table: Mapping[str, Any]) -> Side:
                 output_tokens=row.get("output_tokens"),
             )
         )
-    note = "no single requests in it: nothing can be tested"
+    note = tr("no single requests in it: nothing can be tested")
     return Side(path.name, "kvtui", table["endpoint"].get("model"), tuple(rows), (note,))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from kvtui.bench.evaluation.sides import Side, SideLevel, clean, known
+from kvtui.language import tr
 
 _VLLM = ("ttft", "tpot", "e2el", "itl")
 
@@ -235,7 +236,7 @@ def aiperf(path: Path, table: Mapping[str, Any]) -> Side:
         scalars=known(scalars),
         output_tokens=None if total is None else round(total),
     )
-    note = "no single requests in it: give its records file (.jsonl) for a test"
+    note = tr("no single requests in it: give its records file (.jsonl) for a test")
     return Side(path.name, "aiperf", models[0].get("name"), (row,), (note,))
 
 

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from kvtui.bench.records.schema import MOST_LINE, RecordError, version_of
+from kvtui.language import tr
 from kvtui.reading import lines_of
 
 _TAIL = 64 << 10
@@ -100,7 +101,9 @@ def entry_of(path: Path) -> Entry:
     try:
         stat = path.stat()
     except OSError as error:
-        return Entry(path, 0, "", broken=f"it cannot be read: {error.strerror or error}")
+        return Entry(
+            path, 0, "", broken=tr("it cannot be read: {error}", error=error.strerror or error)
+        )
     when = datetime.fromtimestamp(stat.st_mtime, UTC).isoformat(timespec="milliseconds")
     blank = Entry(path, stat.st_size, when)
     try:
@@ -108,7 +111,9 @@ def entry_of(path: Path) -> Entry:
             head = _headed(blank, file.readline(MOST_LINE))
             return _ended(head, file)
     except OSError as error:
-        return replace(blank, broken=f"it cannot be read: {error.strerror or error}")
+        return replace(
+            blank, broken=tr("it cannot be read: {error}", error=error.strerror or error)
+        )
     except RecordError as error:
         return replace(blank, broken=str(error).removeprefix(f"{path} ").rstrip("."))
 
@@ -120,9 +125,9 @@ def _headed(entry: Entry, line: bytes) -> Entry:
     try:
         header = msgspec.json.decode(line)
     except msgspec.DecodeError:
-        raise RecordError(f"{entry.path} is no record of kvtui.") from None
+        raise RecordError(tr("{path} is no record of kvtui.", path=entry.path)) from None
     if not isinstance(header, dict):
-        raise RecordError(f"{entry.path} is no record of kvtui.")
+        raise RecordError(tr("{path} is no record of kvtui.", path=entry.path))
     version_of(header, entry.path)
     endpoint, workload = _table(header, "endpoint"), _table(header, "workload")
     stages = workload.get("stages")

@@ -16,6 +16,7 @@ from kvtui.bench.records.record import read_header
 from kvtui.bench.records.schema import MOST_LINE, REQUEST, VERSION, RecordError, migrated
 from kvtui.bench.records.tape import TapeError, unpack
 from kvtui.failure import Evidence, Verdict, classify
+from kvtui.language import tr
 from kvtui.measure.figures import RunFigures
 from kvtui.measure.meter import Meter
 from kvtui.reading import lines_of
@@ -150,7 +151,9 @@ def _requests(path: Path) -> Iterator[tuple[int, bytes, int]]:
             for number, line in enumerate(lines, 1):
                 yield number, line, version
     except OSError as error:
-        raise RecordError(f"{path} cannot be read: {error.strerror or error}.") from None
+        raise RecordError(
+            tr("{path} cannot be read: {error}.", path=path, error=error.strerror or error)
+        ) from None
 
 
 def _request(line: bytes, version: int) -> _Taped | None:

@@ -48,6 +48,7 @@ from kvtui.bench.records.schema import (
 from kvtui.bench.requests.targets import Target
 from kvtui.bench.work.prompts import Words
 from kvtui.bench.work.workload import Workload, WorkloadError, from_table
+from kvtui.language import tr
 from kvtui.places import data_folder, user_path
 from kvtui.reading import lines_of
 
@@ -134,11 +135,20 @@ def read_record(path: Path, *, requests: bool = True) -> Record:
                         table = migrated(msgspec.json.decode(line), version)
                         _line(kind, table, samples, health, early, more)
                 except (msgspec.ValidationError, KeyError, TypeError) as error:
-                    raise RecordError(f"{path}: a line of type {kind!r}: {error}.") from None
+                    raise RecordError(
+                        tr(
+                            "{path}: a line of type {kind!r}: {error}.",
+                            path=path,
+                            kind=kind,
+                            error=error,
+                        )
+                    ) from None
                 except (msgspec.DecodeError, UnicodeDecodeError):
                     torn += 1
     except OSError as error:
-        raise RecordError(f"{path} cannot be read: {error.strerror or error}.") from None
+        raise RecordError(
+            tr("{path} cannot be read: {error}.", path=path, error=error.strerror or error)
+        ) from None
     if header is None:
         raise RecordError(f"{path} is empty.")
     try:
@@ -196,7 +206,7 @@ def read_header(line: bytes, path: Path) -> tuple[dict[str, Any], int]:
     except (msgspec.DecodeError, UnicodeDecodeError):
         table = None
     if not isinstance(table, dict):
-        raise RecordError(f"{path} is no record of kvtui.")
+        raise RecordError(tr("{path} is no record of kvtui.", path=path))
     version = version_of(table, path)
     header = migrated(table, version)
     check_header(header, path)

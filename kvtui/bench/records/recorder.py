@@ -25,6 +25,7 @@ from kvtui.bench.records.tape import pack
 from kvtui.bench.requests.prepared import Prepared
 from kvtui.bench.running.progress import BenchEvent, HealthTaken, Learned, RequestEnded, StageEnded
 from kvtui.bench.work.workload import Workload, as_table
+from kvtui.language import tr
 from kvtui.measure.meter import Kept
 from kvtui.places import is_homeless
 from kvtui.stream.gather import is_secret_header
@@ -69,7 +70,9 @@ class Recorder:
         self.write("run", header)
         self._begin()
         if self.error:
-            raise RecordError(f"{self.path} cannot be written: {self.error}.")
+            raise RecordError(
+                tr("{path} cannot be written: {error}.", path=self.path, error=self.error)
+            )
 
     def append(self) -> None:
         """Go on with a file that is there.
@@ -88,16 +91,20 @@ class Recorder:
 
     def _open(self, flags: int) -> None:
         if is_homeless(self.path):
-            raise RecordError(f"{self.path} cannot be written: no home folder is known.")
+            raise RecordError(
+                tr("{path} cannot be written: no home folder is known.", path=self.path)
+            )
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | flags, 0o600)
         except FileExistsError:
             raise RecordError(
-                f"{self.path} is there already: name another, or resume it."
+                tr("{path} is there already: name another, or resume it.", path=self.path)
             ) from None
         except OSError as error:
-            raise RecordError(f"{self.path} cannot be written: {error.strerror}.") from None
+            raise RecordError(
+                tr("{path} cannot be written: {error}.", path=self.path, error=error.strerror)
+            ) from None
 
     def write(self, kind: str, table: Mapping[str, Any]) -> None:
         """Append a line."""
@@ -109,7 +116,7 @@ class Recorder:
         line += b"\n"
         try:
             if os.write(self._file, line) < len(line):
-                self.error = "there was room for half a line only"
+                self.error = tr("there was room for half a line only")
         except OSError as error:
             self.error = error.strerror or str(error)
 

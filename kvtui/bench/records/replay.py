@@ -24,6 +24,7 @@ from kvtui.bench.work.workload import MOST_TOKENS
 from kvtui.config import Endpoint
 from kvtui.engine.geometry import EngineGeometry
 from kvtui.failure import Evidence
+from kvtui.language import tr
 from kvtui.measure.figures import RunFigures, Snapshot
 from kvtui.measure.gaps import Gaps
 from kvtui.measure.meter import Kept, Piece, Stamps
@@ -188,7 +189,14 @@ class Replay:
         if request is not None:
             if not 1 <= request <= of:
                 have = many(of, "request")
-                raise RecordError(f"{path} has {have}: there is no number {request}.")
+                raise RecordError(
+                    tr(
+                        "{path} has {have}: there is no number {request}.",
+                        path=path,
+                        have=have,
+                        request=request,
+                    )
+                )
             numbers = [request]
         elif record.header.get("kind") == "run":
             numbers = list(range(1, of + 1))
@@ -199,8 +207,8 @@ class Replay:
             numbers = [n for n, _ in (measured[(len(measured) - 1) // 2 :] or rest)[:1]]
         chosen = list(recordings(path, dict.fromkeys(numbers)))
         if not chosen:
-            why = "It holds no request." if not known else _no_stamps(record)
-            raise RecordError(f"{path} cannot be replayed. {why}")
+            why = tr("It holds no request.") if not known else _no_stamps(record)
+            raise RecordError(tr("{path} cannot be replayed. {why}", path=path, why=why))
         return cls(record, chosen, of, speed)
 
     @property
@@ -216,7 +224,7 @@ class Replay:
         if len(self.recordings) == self._of:
             return name
         numbers = ", ".join(str(r.number) for r in self.recordings)
-        return f"request {numbers} of {self._of} in {name}"
+        return tr("request {numbers} of {all} in {name}", numbers=numbers, all=self._of, name=name)
 
     @property
     def endpoint(self) -> Endpoint:
@@ -276,9 +284,10 @@ def _geometry(told: Any) -> EngineGeometry | None:
 
 def _no_stamps(record: Record) -> str:
     wrote = record.header.get("kvtui")
-    return (
-        f"Its requests were recorded without their stamps (by kvtui {wrote}); kvtui runs show"
-        " prints its figures."
+    return tr(
+        "Its requests were recorded without their stamps (by kvtui {wrote}); kvtui runs"
+        " show prints its figures.",
+        wrote=wrote,
     )
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from kvtui.language import tr
+
 VERSION = 2
 MOST_LINE = 64 << 20
 """Bytes of a line that are read: no request's tape comes near it."""
@@ -29,14 +31,20 @@ def version_of(header: Mapping[str, Any], path: Path) -> int:
     """
     found = re.fullmatch(r"kvtui\.record/([1-9][0-9]{0,8})", str(header.get("schema")))
     if header.get("type") != "run" or found is None:
-        raise RecordError(f"{path} is no record of kvtui.")
+        raise RecordError(tr("{path} is no record of kvtui.", path=path))
     version = int(found[1])
     if version > VERSION:
         wrote = header.get("kvtui")
         by = f" by kvtui {wrote}" if isinstance(wrote, str) and len(wrote) < 40 else ""
         raise RecordError(
-            f"{path} has schema kvtui.record/{version}, written{by}: this kvtui reads up to"
-            f" {SCHEMA}; a later one reads it."
+            tr(
+                "{path} has schema kvtui.record/{version}, written{by}: this kvtui reads up to"
+                " {newest}; a later one reads it.",
+                path=path,
+                version=version,
+                by=by,
+                newest=SCHEMA,
+            )
         )
     return version
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from kvtui.bench.records.entries import Entry, ends_torn, entry_of
 from kvtui.bench.records.record import runs_path
 from kvtui.bench.records.schema import RecordError
+from kvtui.language import tr
 from kvtui.text import did_you_mean, sanitise
 
 _MOST_NOTE = 2000
@@ -35,7 +36,9 @@ def list_runs(folder: Path | None = None) -> list[Entry]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise RecordError(f"{place} cannot be read: {error.strerror or error}.") from None
+        raise RecordError(
+            tr("{place} cannot be read: {error}.", place=place, error=error.strerror or error)
+        ) from None
     entries = [look(path) for path in paths if path.is_file()]
     return sorted(entries, key=lambda entry: (entry.when, entry.path.name), reverse=True)
 
@@ -89,9 +92,23 @@ def find(name: str, folder: Path | None = None) -> Entry:
         return found[0]
     if found:
         names = ", ".join(e.path.stem for e in found[:3])
-        raise RecordError(f"{name!r} could be {len(found)} runs ({names}): give more of the name.")
+        raise RecordError(
+            tr(
+                "{name!r} could be {n} runs ({names}): give more of the name.",
+                name=name,
+                n=len(found),
+                names=names,
+            )
+        )
     hint = did_you_mean(name, [e.path.stem for e in runs])
-    raise RecordError(f"There is no run {name!r} in {folder or runs_path()}{hint}.")
+    raise RecordError(
+        tr(
+            "There is no run {name!r} in {folder}{hint}.",
+            name=name,
+            folder=folder or runs_path(),
+            hint=hint,
+        )
+    )
 
 
 def tag(path: Path, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Entry:
@@ -121,7 +138,11 @@ def _tag(text: str) -> str:
     word = sanitise(text).strip().removeprefix("#").strip()
     if not word or len(word) > _MOST_TAG or any(c.isspace() or c == "," for c in word):
         raise RecordError(
-            f"{text!r} is no tag: one word of at most {_MOST_TAG} characters, without a comma."
+            tr(
+                "{text!r} is no tag: one word of at most {most} characters, without a comma.",
+                text=text,
+                most=_MOST_TAG,
+            )
         )
     return word
 
@@ -129,7 +150,13 @@ def _tag(text: str) -> str:
 def _mark(entry: Entry, tags: Sequence[str], text: str) -> Entry:
     """Append what is said of the run; the file is written by one call, after a torn line's end."""
     if entry.broken:
-        raise RecordError(f"{entry.path} {entry.broken}: it takes neither tags nor notes.")
+        raise RecordError(
+            tr(
+                "{path} {broken}: it takes neither tags nor notes.",
+                path=entry.path,
+                broken=entry.broken,
+            )
+        )
     line = json.dumps({"type": "meta", "tags": list(tags), "note": text}, separators=(",", ":"))
     data = line.encode() + b"\n"
     try:
@@ -138,11 +165,15 @@ def _mark(entry: Entry, tags: Sequence[str], text: str) -> Entry:
         file = os.open(entry.path, os.O_WRONLY | os.O_APPEND)
         try:
             if os.write(file, data) < len(data):
-                raise RecordError(f"{entry.path} cannot be written: the disk is full.")
+                raise RecordError(
+                    tr("{path} cannot be written: the disk is full.", path=entry.path)
+                )
         finally:
             os.close(file)
     except OSError as error:
-        raise RecordError(f"{entry.path} cannot be written: {error.strerror or error}.") from None
+        raise RecordError(
+            tr("{path} cannot be written: {error}.", path=entry.path, error=error.strerror or error)
+        ) from None
     return look(entry.path)
 
 
@@ -155,5 +186,7 @@ def delete(path: Path) -> None:
     try:
         path.unlink()
     except OSError as error:
-        raise RecordError(f"{path} cannot be deleted: {error.strerror or error}.") from None
+        raise RecordError(
+            tr("{path} cannot be deleted: {error}.", path=path, error=error.strerror or error)
+        ) from None
     _seen.pop(path, None)

@@ -14,6 +14,7 @@ from kvtui.bench.requests.prepared import Prepared
 from kvtui.config import Endpoint
 from kvtui.failure import Evidence, classify
 from kvtui.failure.evidence import Phase
+from kvtui.language import tr
 from kvtui.proxy import Proxy, ProxySettingError, proxy_for
 from kvtui.stream.body import UnsendableError, unsendable_header
 from kvtui.stream.client import Clients
@@ -48,7 +49,13 @@ async def discover(
             found = await find_base_url(clients, endpoint, base_url)
         if found is None:
             return _failed(endpoint, failed.evidence, notes), quirks
-        notes.append(f"{base_url} has no model list: using {found}, which answers.")
+        notes.append(
+            tr(
+                "{base_url} has no model list: using {found}, which answers.",
+                base_url=base_url,
+                found=found,
+            )
+        )
         base_url = found
         quirks = Quirks(base_url=found)
         try:
@@ -66,7 +73,7 @@ async def discover(
     )
     if len(listed.ids) == 1:
         model = listed.ids[0]
-        notes.append(f"The server has one model: {model}.")
+        notes.append(tr("The server has one model: {model}.", model=model))
         context = listed.contexts.get(model)
         return Prepared(endpoint, model, listed.ids, notes=tuple(notes), context=context), quirks
     return Prepared(endpoint, None, listed.ids, notes=tuple(notes)), quirks

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from kvtui.bench.requests.prepared import Prepared
 from kvtui.failure import Evidence, Verdict
+from kvtui.language import tr
 from kvtui.text import redact
 
 _SHOWN = 12
@@ -17,11 +18,15 @@ def model_missing(prepared: Prepared) -> tuple[Verdict, Evidence]:
     models = tuple(redact(name, endpoint.api_key) for name in prepared.models)
     if models:
         shown = ", ".join(models[:_SHOWN]) + (", …" if len(models) > _SHOWN else "")
-        message = f"The server offers {len(models)} models and none was chosen: {shown}."
-        fixes: tuple[str, ...] = (f"Name one with --model, e.g. --model {models[0]}.",)
+        message = tr(
+            "The server offers {n} models and none was chosen: {shown}.", n=len(models), shown=shown
+        )
+        fixes: tuple[str, ...] = (
+            tr("Name one with --model, e.g. --model {models}.", models=models[0]),
+        )
     else:
-        message = "The server lists no model, and none was named."
-        fixes = ("Name the model with --model.", "See whether the server has loaded one.")
+        message = tr("The server lists no model, and none was named.")
+        fixes = (tr("Name the model with --model."), tr("See whether the server has loaded one."))
     evidence = Evidence(
         phase="settings",
         method="GET",

@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from kvtui.config import EMBEDDED
+from kvtui.language import tr
 from kvtui.text import did_you_mean, redact
 
 
@@ -67,7 +68,7 @@ def parse_target(text: str, profiles: Collection[str] | None) -> Target:
         r"(?:(?P<model>.+)@)?(?P<place>.+)", text
     )
     if match is None:
-        raise TargetError("An endpoint is a profile's name, a URL, or embedded.")
+        raise TargetError(tr("An endpoint is a profile's name, a URL, or embedded."))
     model, place = match["model"] or None, match["place"]
     name = redact(text, None)
     if place.startswith(("http://", "https://")):
@@ -78,8 +79,13 @@ def parse_target(text: str, profiles: Collection[str] | None) -> Target:
         return Target(name=name, profile=place, model=model)
     known = [EMBEDDED, *profiles]
     raise TargetError(
-        f"{redact(place, None)!r} is no endpoint{did_you_mean(place, known)}: name a profile"
-        f" ({', '.join(profiles) or 'there is none'}), a URL with http:// or https://, or embedded."
+        tr(
+            "{place!r} is no endpoint{hint}: name a profile ({profiles}), a URL with http://"
+            " or https://, or embedded.",
+            place=redact(place, None),
+            hint=did_you_mean(place, known),
+            profiles=", ".join(profiles) or tr("there is none"),
+        )
     )
 
 

@@ -10,8 +10,10 @@ import msgspec
 
 from kvtui.bench.running.presets_several import common, compare_endpoints, precision
 from kvtui.bench.running.search import rates_between, streams_up_to
+from kvtui.bench.work.labels import label_shown
 from kvtui.bench.work.texts import ARTICLE, QUESTION, SUMMARISE
 from kvtui.bench.work.workload import Goal, Spec, Stage, Workload, WorkloadError, expand
+from kvtui.language import tr
 
 _BATCH = 32
 """Requests of a batch: three without a miss, or five with one, make a share of 95 % sure."""
@@ -94,7 +96,7 @@ def _searching(spec: Spec, most: int, given: dict[str, Any]) -> Workload:
         most = max(given.get("concurrency") or (most,))
         levels = msgspec.structs.replace(spec, concurrency=streams_up_to(most))
     if len(spec.prompt_tokens) > 1 or len(spec.max_tokens) > 1:
-        raise WorkloadError("A search takes one prompt length and one output length.")
+        raise WorkloadError(tr("A search takes one prompt length and one output length."))
     search = Goal()
     each = msgspec.structs.replace(levels, repeat=1, requests=given.get("requests"))
     plain = expand(each, "sweep", QUESTION)
@@ -114,7 +116,7 @@ def _searching(spec: Spec, most: int, given: dict[str, Any]) -> Workload:
         stages=tuple(stages),
         search=search,
         most_s=given.get("most_s"),
-        unfit="" if spec.slo else "A search wants limits to keep: --slo 'ttft_ms<500'.",
+        unfit="" if spec.slo else tr("A search wants limits to keep: --slo 'ttft_ms<500'."),
     )
 
 
@@ -253,12 +255,23 @@ def fitted(workload: Workload, context: int | None) -> Plan:
             stages.append(stage)
         elif room >= max(2, stage.max_tokens // 2):
             notes.append(
-                f"{stage.label}: {room} tokens are asked for, which is what the context of"
-                f" {context} has room for."
+                tr(
+                    "{label}: {room} tokens are asked for, which is what the context of {context}"
+                    " has room for.",
+                    label=label_shown(stage.label),
+                    room=room,
+                    context=context,
+                )
             )
             label = stage.label.replace(str(stage.max_tokens), str(room))
             stages.append(msgspec.structs.replace(stage, max_tokens=room, label=label))
         else:
-            notes.append(f"{stage.label}: left out, the context holds {context} tokens.")
+            notes.append(
+                tr(
+                    "{label}: left out, the context holds {context} tokens.",
+                    label=label_shown(stage.label),
+                    context=context,
+                )
+            )
     kept = msgspec.structs.replace(workload, stages=tuple(stages))
     return Plan(kept.check(), tuple(notes))

@@ -8,6 +8,7 @@ from typing import Any
 from kvtui.bench.requests.targets import Target, named_apart
 from kvtui.bench.work.texts import QUESTION
 from kvtui.bench.work.workload import Stage, Workload
+from kvtui.language import tr
 
 PAIRS = (
     ("f32", "f32"), ("f16", "f32"), ("int8", "f32"), ("f32", "f16"), ("f32", "int8"),
@@ -80,9 +81,9 @@ def precision(given: dict[str, Any], embedded: bool) -> Workload:
         )
         for number, target in enumerate(targets)
     ]
-    unfit = (
-        "precision runs on the embedded engine only: no server lets a client choose how its weights"
-        " and cache are held. Leave --base-url and --profile out."
+    unfit = tr(
+        "precision runs on the embedded engine only: no server lets a client choose how"
+        " its weights and cache are held. Leave --base-url and --profile out."
     )
     return Workload(
         preset="precision",

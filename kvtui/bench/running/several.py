@@ -15,6 +15,7 @@ from kvtui.bench.requests.session import Session
 from kvtui.bench.requests.targets import Fidelity, Target
 from kvtui.bench.running.learning import Learner
 from kvtui.config import ConfigError, Endpoint
+from kvtui.language import tr
 from kvtui.stream.request import Request
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def made_ready(
             prepared = learner.await_(session.prepare(target=target))
         except ConfigError as error:
             prepared = None
-            learner.note(f"{target.name} cannot be used: {error}")
+            learner.note(tr("{name} cannot be used: {error}", name=target.name, error=error))
         if prepared is None:
             requests.append(None)
             known.append(target)
@@ -52,7 +53,9 @@ def made_ready(
         if verdict is None and prepared.model is None:
             verdict, _ = model_missing(prepared)
         if verdict is not None:
-            learner.note(f"{target.name} cannot be used: {verdict.message}")
+            learner.note(
+                tr("{name} cannot be used: {message}", name=target.name, message=verdict.message)
+            )
             requests.append(None)
             known.append(target)
             continue
@@ -87,7 +90,7 @@ def _with_logits(
     wanted = [t for t in known if t.embedded and t.fidelity is None]
     if len({(t.weights, t.kv_dtype) for t in wanted}) < 2:
         return tuple(known)
-    learner.note("Comparing the logits of each precision with float32's over a fixed text.")
+    learner.note(tr("Comparing the logits of each precision with float32's over a fixed text."))
     pairs = [(t.weights, t.kv_dtype) for t in wanted]
     work: Future[list[Measured]] = Future()
     arguments = model, pairs, work

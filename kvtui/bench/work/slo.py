@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from kvtui.language import tr
 from kvtui.text import did_you_mean
 
 FIGURES = ("ttft_ms", "ttfa_ms", "tpot_ms", "e2e_ms", "itl_p99_ms", "decode_tps")
@@ -42,19 +43,27 @@ def parse_slo(text: str) -> tuple[Limit, ...]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         match = _LIMIT.fullmatch(part)
         if match is None:
-            raise SloError(f"{part!r} is no limit: write for example ttft_ms<500,tpot_ms<50.")
+            raise SloError(
+                tr("{part!r} is no limit: write for example ttft_ms<500,tpot_ms<50.", part=part)
+            )
         figure, sign, number = match.groups()
         if figure not in FIGURES:
             raise SloError(
-                f"{figure!r} is no figure of a request{did_you_mean(figure, FIGURES)};"
-                f" there are {', '.join(FIGURES)}."
+                tr(
+                    "{figure!r} is no figure of a request{hint}; there are {figures}.",
+                    figure=figure,
+                    hint=did_you_mean(figure, FIGURES),
+                    figures=", ".join(FIGURES),
+                )
             )
         try:
             value = float(number)
         except ValueError:
             value = math.nan
         if not math.isfinite(value) or value <= 0:
-            raise SloError(f"{part!r}: {number!r} is no number above 0.")
+            raise SloError(
+                tr("{part!r}: {number!r} is no number above 0.", part=part, number=number)
+            )
         limits.append(Limit(figure, sign, value))
     return tuple(limits)
 

@@ -13,6 +13,7 @@ import msgspec
 from kvtui.bench.requests.targets import Target
 from kvtui.bench.work.room import Room
 from kvtui.bench.work.slo import SloError, parse_slo
+from kvtui.language import tr
 from kvtui.reading import read_at_most
 from kvtui.text import did_you_mean, one_line
 
@@ -98,14 +99,22 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         if self.unfit:
             raise WorkloadError(self.unfit)
         if not self.stages:
-            raise WorkloadError("There is nothing to run.")
+            raise WorkloadError(tr("There is nothing to run."))
         if len(self.stages) > _MOST_STAGES:
-            raise WorkloadError(f"{len(self.stages)} levels are too many; {_MOST_STAGES} at most.")
+            raise WorkloadError(
+                tr(
+                    "{n} levels are too many; {most} at most.",
+                    n=len(self.stages),
+                    most=_MOST_STAGES,
+                )
+            )
         for stage in self.stages:
             _check(stage)
         _between("temperature", self.temperature, 0, 2)
         if self.certainty is not None and not 0.001 <= self.certainty <= 0.5:
-            raise WorkloadError("certainty is a fraction from 0.001 to 0.5 (0.05 is five percent).")
+            raise WorkloadError(
+                tr("certainty is a fraction from 0.001 to 0.5 (0.05 is five percent).")
+            )
         try:
             parse_slo(self.slo)
         except SloError as error:
@@ -118,7 +127,9 @@ def _check(stage: Stage) -> None:
     _between("max_tokens", stage.max_tokens, 1, MOST_TOKENS)
     _between("warmup", stage.warmup, 0, MOST_REQUESTS)
     if stage.requests is None and stage.duration_s is None:
-        raise WorkloadError(f"{stage.label}: neither requests nor a duration ends it.")
+        raise WorkloadError(
+            tr("{label}: neither requests nor a duration ends it.", label=stage.label)
+        )
     if stage.requests is not None:
         _between("requests", stage.requests, 1, MOST_REQUESTS)
     if stage.duration_s is not None:
@@ -127,15 +138,23 @@ def _check(stage: Stage) -> None:
         _between("rate", stage.rate, 1e-4, 1e5)
     if not stage.texts:
         if stage.prompt_tokens is None:
-            raise WorkloadError(f"{stage.label}: there is no prompt.")
+            raise WorkloadError(tr("{label}: there is no prompt.", label=stage.label))
         _between("prompt_tokens", stage.prompt_tokens, 1, MOST_TOKENS)
     elif not all(text.strip() for text in stage.texts):
-        raise WorkloadError(f"{stage.label}: a prompt is empty.")
+        raise WorkloadError(tr("{label}: a prompt is empty.", label=stage.label))
 
 
 def _between(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
-        raise WorkloadError(f"{name} must lie between {low:g} and {high:g}, not {value:g}.")
+        raise WorkloadError(
+            tr(
+                "{name} must lie between {low:g} and {high:g}, not {value:g}.",
+                name=name,
+                low=low,
+                high=high,
+                value=value,
+            )
+        )
 
 
 class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -180,12 +199,19 @@ def read_spec(path: Path) -> Spec:
     try:
         table = tomllib.loads(_read(path))
     except tomllib.TOMLDecodeError as error:
-        raise WorkloadError(f"{path} is not valid TOML: {one_line(str(error))}.") from None
+        raise WorkloadError(
+            tr("{path} is not valid TOML: {error}.", path=path, error=one_line(str(error)))
+        ) from None
     names = Spec.__struct_fields__
     for key in table:
         if key not in names:
             raise WorkloadError(
-                f"{path}: {key!r} is no key of a workload{did_you_mean(key, names)}."
+                tr(
+                    "{path}: {key!r} is no key of a workload{hint}.",
+                    path=path,
+                    key=key,
+                    hint=did_you_mean(key, names),
+                )
             )
     for key in ("max_tokens", "concurrency", "prompt_tokens", "rate", "prompts"):
         if key in table and not isinstance(table[key], list):
@@ -195,7 +221,9 @@ def read_spec(path: Path) -> Spec:
     except msgspec.ValidationError as error:
         raise WorkloadError(f"{path}: {one_line(str(error))}.") from None
     if sum(map(bool, (spec.prompts, spec.prompt_file, spec.prompt_list, spec.template))) > 1:
-        raise WorkloadError(f"{path}: prompts, prompt_file, prompt_list and template: use one.")
+        raise WorkloadError(
+            tr("{path}: prompts, prompt_file, prompt_list and template: use one.", path=path)
+        )
     return msgspec.structs.replace(spec, prompts=_prompts(spec, path))
 
 
@@ -221,12 +249,18 @@ def _read(path: Path) -> str:
     try:
         data = read_at_most(path, _MOST_FILE)
         if len(data) > _MOST_FILE:
-            raise WorkloadError(f"{path} is larger than {_MOST_FILE >> 20} MiB.")
+            raise WorkloadError(
+                tr("{path} is larger than {most} MiB.", path=path, most=_MOST_FILE >> 20)
+            )
         return data.decode("utf-8-sig")
     except OSError as error:
-        raise WorkloadError(f"{path} cannot be read: {error.strerror or error}.") from None
+        raise WorkloadError(
+            tr("{path} cannot be read: {error}.", path=path, error=error.strerror or error)
+        ) from None
     except UnicodeDecodeError as error:
-        raise WorkloadError(f"{path} is not UTF-8 text (byte {error.start}).") from None
+        raise WorkloadError(
+            tr("{path} is not UTF-8 text (byte {start}).", path=path, start=error.start)
+        ) from None
 
 
 def expand(spec: Spec, preset: str, usual_prompt: str = "") -> Workload:
@@ -305,4 +339,6 @@ def from_table(table: Any) -> Workload:
     try:
         return msgspec.convert(table, Workload).check()
     except msgspec.ValidationError as error:
-        raise WorkloadError(f"The record's workload cannot be read: {error}.") from None
+        raise WorkloadError(
+            tr("The record's workload cannot be read: {error}.", error=error)
+        ) from None

@@ -67,11 +67,16 @@ def _received(evidence: Evidence) -> str:
     """How much of the stream came."""
     parts = [f"{evidence.data_events:,} data events"]
     if evidence.bad_events:
-        parts.append(f"{evidence.bad_events:,} of them unreadable")
+        parts.append(tr("{bad_events:,} of them unreadable", bad_events=evidence.bad_events))
     if evidence.reasoning_chars:
-        parts.append(f"{evidence.reasoning_chars:,} characters of reasoning")
-    parts.append(f"{evidence.content_chars:,} characters of text")
-    parts.append("its end was marked" if evidence.done_seen else "its end was not marked")
+        parts.append(
+            tr(
+                "{reasoning_chars:,} characters of reasoning",
+                reasoning_chars=evidence.reasoning_chars,
+            )
+        )
+    parts.append(tr("{content_chars:,} characters of text", content_chars=evidence.content_chars))
+    parts.append(tr("its end was marked") if evidence.done_seen else tr("its end was not marked"))
     return ", ".join(parts)
 
 
@@ -92,7 +97,7 @@ def failure_text(failure: Failure) -> str:
             lines += ["", "response headers"]
             lines += [f"  {one_line(n)}: {one_line(v)}" for n, v in evidence.headers.items()]
         if evidence.sse_error is not None:
-            lines += ["", "error inside the stream", sanitise(str(evidence.sse_error))]
+            lines += ["", tr("error inside the stream"), sanitise(str(evidence.sse_error))]
         if evidence.body:
             lines += ["", "body", sanitise(evidence.body)]
     return "\n".join(lines)

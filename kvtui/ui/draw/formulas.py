@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kvtui.language import tr
 from kvtui.text import UNKNOWN, milliseconds, rate
 
 if TYPE_CHECKING:
@@ -37,9 +38,9 @@ def formulas_text(
             parts.append(f"  {figures.formulas.get(name) or f'{label} = {UNKNOWN}'}")
         parts.append(f"  {_count(stream)}")
     elif stream.running:
-        parts += ["The run under way", *(f"  {line}" for line in _live(stream))]
+        parts += [tr("The run under way"), *(f"  {line}" for line in _live(stream))]
     else:
-        parts.append("No run yet: the times of the next one stand here, each with its formula.")
+        parts.append(tr("No run yet: the times of the next one stand here, each with its formula."))
     parts.append(_gaps(stream))
     if memory is not None and memory.formula:
         parts += ["", "KV cache", f"  {memory.formula}"]
@@ -53,17 +54,20 @@ def _live(stream: StreamState) -> list[str]:
         lines.append(f"TTFT = t_first − t_send: {milliseconds(snapshot.prefill_ms)} and counting")
     else:
         lines.append(f"TTFT = t_first − t_send = {milliseconds(snapshot.ttft_ms)}")
-    guessed = " (chunks × tokens per chunk until usage corrects it)"
+    guessed = tr(" (chunks × tokens per chunk until usage corrects it)")
     lines.append(
-        "running TPS = tokens of the last 1.0 s / 1.0 s, to now = "
+        tr("running TPS = tokens of the last 1.0 s / 1.0 s, to now = ")
         + (UNKNOWN if snapshot.running_tps is None else f"{rate(snapshot.running_tps)} tok/s")
         + (guessed if snapshot.running_tps_estimated else "")
     )
     if snapshot.tpot_ms is not None:
         lines.append(
-            f"TPOT = (t_last − t_first) / (N − n_first) = {snapshot.tpot_ms:.3f} ms so far"
+            tr(
+                "TPOT = (t_last − t_first) / (N − n_first) = {tpot_ms:.3f} ms so far",
+                tpot_ms=snapshot.tpot_ms,
+            )
         )
-        lines.append(f"TPS = 1 / TPOT = {1000 / snapshot.tpot_ms:.2f} tok/s so far")
+        lines.append(tr("TPS = 1 / TPOT = {tps:.2f} tok/s so far", tps=1000 / snapshot.tpot_ms))
     return [*lines, _count(stream)]
 
 
@@ -71,14 +75,19 @@ def _count(stream: StreamState) -> str:
     snapshot = stream.snapshot
     if snapshot.tokens is None:
         return f"N = {UNKNOWN}"
-    return f"N = {snapshot.tokens:,} tokens, counted by: {snapshot.token_source}"
+    return tr(
+        "N = {tokens:,} tokens, counted by: {token_source}",
+        tokens=snapshot.tokens,
+        token_source=snapshot.token_source,
+    )
 
 
 def _gaps(stream: StreamState) -> str:
     snapshot = stream.snapshot
     if snapshot.itl_p50_ms is None:
         return ""
-    return (
-        f"  ITL = time from chunk to chunk, a read of k chunks counted as k: "
-        f"p50 {milliseconds(snapshot.itl_p50_ms)}, p99 {milliseconds(snapshot.itl_p99_ms)}"
+    return tr(
+        "  ITL = time from chunk to chunk, a read of k chunks counted as k: p50 {p50}, p99 {p99}",
+        p50=milliseconds(snapshot.itl_p50_ms),
+        p99=milliseconds(snapshot.itl_p99_ms),
     )

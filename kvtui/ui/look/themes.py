@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
+from kvtui.language import tr
 from kvtui.places import themes_path
 from kvtui.reading import read_at_most
 from kvtui.text import one_line
@@ -77,12 +78,25 @@ def user_themes() -> UserThemes:
         try:
             loaded = load_theme(path)
         except OSError as error:
-            problems.append(f"{path.name}: cannot be read ({error.strerror or error})")
+            problems.append(
+                tr(
+                    "{name}: cannot be read ({error})",
+                    name=path.name,
+                    error=error.strerror or error,
+                )
+            )
             continue
         problems += loaded.problems
         if loaded.theme.name in found:
             other = found[loaded.theme.name][1].name
-            problems.append(f"{path.name}: {other} is named {loaded.theme.name!r} too")
+            problems.append(
+                tr(
+                    "{name}: {other} is named {title!r} too",
+                    name=path.name,
+                    other=other,
+                    title=loaded.theme.name,
+                )
+            )
             continue
         found[loaded.theme.name] = (loaded.theme, path)
     return UserThemes(tuple(found.values()), tuple(problems))
@@ -108,7 +122,7 @@ def all_names() -> list[str]:
 def suggest(name: str, known: list[str]) -> str:
     """One sentence for an unknown name, with the nearest known one."""
     near = _nearest(name, known)
-    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+    hint = tr("did you mean {near!r}?", near=near[0]) if near else f"known: {', '.join(known)}"
     return f"no theme {name!r}; {hint}"
 
 
@@ -126,13 +140,16 @@ def load_theme(path: Path) -> LoadedTheme:
     """
     content = read_at_most(path, FILE_LIMIT)
     if len(content) > FILE_LIMIT:
-        why = f"larger than {FILE_LIMIT:,} bytes; default colours used"
+        why = tr("larger than {limit:,} bytes; default colours used", limit=FILE_LIMIT)
         return LoadedTheme(_fallback(path.stem), (f"{path.name}: {why}",))
     try:
         data = tomllib.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, too deep
         why = one_line(str(error), 120)
-        return LoadedTheme(_fallback(path.stem), (f"{path.name}: {why}; default colours used",))
+        return LoadedTheme(
+            _fallback(path.stem),
+            (tr("{name}: {why}; default colours used", name=path.name, why=why),),
+        )
     return build_theme(data, path.name, path.stem)
 
 
@@ -143,23 +160,34 @@ def build_theme(data: dict[str, Any], file: str, name: str) -> LoadedTheme:
     for key, value in data.items():
         if key not in _FIELDS:
             near = _nearest(key, sorted(_FIELDS))
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            hint = tr(" (did you mean {near!r}?)", near=near[0]) if near else ""
             problems.append(f"{file}: unknown key {key!r}{hint}")
         elif key in _COLORS:
             if _is_color(value):
                 clean[key] = value
             else:
-                problems.append(f"{file}: {key} = {value!r} is no colour")
+                problems.append(
+                    tr("{file}: {key} = {value!r} is no colour", file=file, key=key, value=value)
+                )
         elif key in _NUMBERS:
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 clean[key] = float(value)
             else:
-                problems.append(f"{file}: {key} = {value!r} is no number")
+                problems.append(
+                    tr("{file}: {key} = {value!r} is no number", file=file, key=key, value=value)
+                )
         elif key in _BOOLS:
             if isinstance(value, bool):
                 clean[key] = value
             else:
-                problems.append(f"{file}: {key} = {value!r} is neither true nor false")
+                problems.append(
+                    tr(
+                        "{file}: {key} = {value!r} is neither true nor false",
+                        file=file,
+                        key=key,
+                        value=value,
+                    )
+                )
         elif key == "variables":
             clean[key] = _variables(value, file, problems)
     muted = clean.get("variables", {}).get("kv-muted")
@@ -169,17 +197,19 @@ def build_theme(data: dict[str, Any], file: str, name: str) -> LoadedTheme:
     if isinstance(stated, str) and stated.strip() and stated.isprintable() and len(stated) <= 60:
         clean["name"] = stated.strip()
     else:
-        problems.append(f"{file}: name must be a short text; {name!r} is used")
+        problems.append(
+            tr("{file}: name must be a short text; {name!r} is used", file=file, name=name)
+        )
         clean["name"] = name
     if "primary" not in clean:
-        problems.append(f"{file}: primary is missing; the default's is used")
+        problems.append(tr("{file}: primary is missing; the default's is used", file=file))
         clean["primary"] = _fallback(name).primary
     return LoadedTheme(Theme(**clean), tuple(problems))
 
 
 def _variables(value: Any, file: str, problems: list[str]) -> dict[str, str]:
     if not isinstance(value, dict):
-        problems.append(f"{file}: variables must be a table")
+        problems.append(tr("{file}: variables must be a table", file=file))
         return {}
     kept: dict[str, str] = {}
     for key, color in value.items():
@@ -187,10 +217,19 @@ def _variables(value: Any, file: str, problems: list[str]) -> dict[str, str]:
             kept[key] = str(color)
             if key.startswith("kv-") and key not in KV_VARIABLES:
                 near = _nearest(key, sorted(KV_VARIABLES))
-                hint = f" (did you mean {near[0]!r}?)" if near else ""
-                problems.append(f"{file}: unknown key variables.{key}{hint}")
+                hint = tr(" (did you mean {near!r}?)", near=near[0]) if near else ""
+                problems.append(
+                    tr("{file}: unknown key variables.{key}{hint}", file=file, key=key, hint=hint)
+                )
         else:
-            problems.append(f"{file}: variables.{key} = {color!r} is no colour")
+            problems.append(
+                tr(
+                    "{file}: variables.{key} = {color!r} is no colour",
+                    file=file,
+                    key=key,
+                    color=color,
+                )
+            )
     return kept
 
 

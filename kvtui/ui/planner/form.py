@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, TypeVar
 
+from kvtui.language import tr
 from kvtui.memory import cards, catalogue, options, precision
 from kvtui.memory import model as models
 from kvtui.memory.errors import BadValueError, PlanError, UnknownNameError
@@ -249,17 +250,27 @@ def _split(engine: str, gpus: int | None, tp: int | None, pp: int | None) -> _Sp
     if engine == "llamacpp":
         if (tp or 1) > 1:
             raise BadValueError(
-                "tp", "TP: llama.cpp gives each card some of the layers; leave TP empty"
+                "tp", tr("TP: llama.cpp gives each card some of the layers; leave TP empty")
             )
         if pp is not None and gpus is not None and gpus % pp:
-            raise BadValueError("gpus", f"{gpus} cards cannot be shared by {pp} stages")
+            raise BadValueError(
+                "gpus", tr("{gpus} cards cannot be shared by {pp} stages", gpus=gpus, pp=pp)
+            )
         stages = pp or gpus or 1
         return _Split(gpus or stages, None, stages, (gpus or stages) // stages)
     stages = pp or 1
     ranks = tp or (1 if gpus is None else max(gpus // stages, 1))
     cards_ = ranks * stages if gpus is None else gpus
     if cards_ % (ranks * stages):
-        raise BadValueError("gpus", f"{cards_} cards cannot be shared by TP {ranks} × PP {stages}")
+        raise BadValueError(
+            "gpus",
+            tr(
+                "{cards} cards cannot be shared by TP {ranks} × PP {stages}",
+                cards=cards_,
+                ranks=ranks,
+                stages=stages,
+            ),
+        )
     return _Split(cards_, ranks, stages, cards_ // (ranks * stages))
 
 

@@ -84,7 +84,7 @@ class BenchScreen(PaintedWhereSeen[None]):
 
         def take(name: str) -> str:
             if not name.strip():
-                return "A file needs a name."
+                return tr("A file needs a name.")
             try:
                 write_export(results, shape, Path(name.strip()).expanduser())
             except RecordError as error:
