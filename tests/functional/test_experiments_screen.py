@@ -191,6 +191,20 @@ async def test_a_paid_endpoint_is_asked_about_before_anything_is_sent(bench: Ben
         assert bench.runner.request.model == REMOTE.model
 
 
+@sizes
+async def test_the_footer_says_what_escape_does_to_a_run(
+    size: tuple[int, int], bench: Bench
+) -> None:
+    app = make_app(prepared=EMBEDDED)
+    async with app.run_test(size=size) as pilot:
+        screen = await begun(pilot, bench)
+        assert " esc stop " in shown(screen.foot) + " "
+        assert " esc back " not in shown(screen.foot) + " "
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.mode == "results")
+        assert " esc back " in shown(screen.foot) + " "
+
+
 async def test_a_stream_and_an_experiment_do_not_disturb_each_other(bench: Bench) -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:

@@ -34,7 +34,14 @@ EXPERIMENTS: tuple[Offer, ...] = (
         _LIVE,
     ),
     Offer(
-        Command("stop", ("ctrl+s",), "stop", "End the run; what is done is kept.", "Run", 2), _LIVE
+        Command(
+            "stop",
+            ("ctrl+s",),
+            "stop",
+            "End the run; what is done is kept, r goes on with it.",
+            "Run",
+        ),
+        _LIVE,
     ),
     Offer(
         Command(
@@ -72,18 +79,32 @@ EXPERIMENTS: tuple[Offer, ...] = (
     ),
     Offer(Command("runs", ("h",), "runs", "Every recorded run.", "View", 6)),
     Offer(
-        Command("leave", ("x",), "main", "The main screen; a run goes on meanwhile.", "kvtui", 5)
+        Command(
+            "leave", ("x", "q"), "main", "The main screen; a run goes on meanwhile.", "kvtui", 5
+        )
     ),
     Offer(
         Command(
             "back",
             ("escape",),
             "back",
-            "The first that applies: leave the field, stop the run, bring back all panes,"
-            " the settings, the main screen.",
+            "The first that applies: leave the field, bring back all panes, the settings,"
+            " the main screen.",
             "kvtui",
             7,
-        )
+        ),
+        _FORM | _RESULTS,
+    ),
+    Offer(
+        Command(
+            "back",
+            ("escape",),
+            "stop",
+            "End the run; what is done is kept, r goes on with it. x leaves it running.",
+            "kvtui",
+            2,
+        ),
+        _LIVE,
     ),
     Offer(Command("help", ("question_mark", "f1"), "help", "Every key.", "kvtui", 20)),
     Offer(Command("palette", ("ctrl+p",), "more", "Find a command by typing.", "kvtui", 21)),
