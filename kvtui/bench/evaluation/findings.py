@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from kvtui.bench.evaluation import quality, ratios, reading
+from kvtui.bench.evaluation import evidence, quality, ratios, reading
 from kvtui.bench.evaluation.lengths import prompt_lengths
 from kvtui.bench.figures.finding import Finding
 from kvtui.bench.figures.levels import Level
@@ -55,7 +55,7 @@ def findings_of(
     by_preset = {
         "article": reading.article,
         "prefill": reading.prefill,
-        "kv-evidence": reading.kv_evidence,
+        "kv-evidence": evidence.kv_evidence,
         "quality-of-stream": quality.quality,
         "compare-endpoints": ratios.compare_endpoints,
     }

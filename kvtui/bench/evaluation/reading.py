@@ -1,26 +1,24 @@
-"""How the presets' figures are read: the article's claims, the prefill's line, the cache."""
+"""How the presets' figures are read: the article's claims, the prefill's line."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import median
 
-from kvtui.bench.figures.difference import mann_whitney
+from kvtui.bench.figures.difference import difference_of_few, mann_whitney
 from kvtui.bench.figures.finding import Finding
-from kvtui.bench.figures.fits import METHOD, Estimate, Fit, estimate, fit
+from kvtui.bench.figures.fits import METHOD, Estimate, Fit, fit
 from kvtui.bench.figures.levels import Level
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.figures.summary import kind_of, template_of
-from kvtui.bench.work.labels import label_shown
 from kvtui.bench.work.workload import Workload
 from kvtui.language import tr
 
 _STAYS = 0.05
-_BINS = 48
-_CACHE = 0.5
-_NO_CACHE = 0.7
 _ALPHA = 0.05
 _CACHE_ALPHA = 0.01
+_OFF = 0.25
+"""A median farther off the line than this part of itself is not described by it."""
 _TELLING = 5
 """Values on each side from which a rank test can reach 1 %."""
 
@@ -34,6 +32,7 @@ def article(
     workload: Workload, levels: Sequence[Level], samples: Sequence[Sample]
 ) -> list[Finding]:
     """TTFT moves with the prompt; TPS stays; short outputs make it noisy: each only if so."""
+    del levels
     found = []
     template = template_of(workload, samples)
     question, summary = (
@@ -59,32 +58,52 @@ def article(
         else:
             text = tr("TTFT does not grow with the prompt here: {ratio:.2f} times.", ratio=ratio)
         found.append(Finding("ttft_moves_with_prompt", text, holds, figures))
-    rows = [r for r in levels if r.decode_tps and r.label.startswith("question")]
-    if len(rows) >= 2:
-        middles = [r.decode_tps.p50 for r in rows if r.decode_tps]
-        short, long = rows[0], rows[-1]
-        change = middles[-1] / middles[0] - 1
-        apart = max(middles) / min(middles) - 1
-        stays = apart <= _STAYS
-        if stays:
-            text = tr(
-                "TPS stays within {apart:.1f} % from {short} to {long} tokens.",
-                apart=100 * apart,
-                short=short.max_tokens,
-                long=long.max_tokens,
-            )
-        else:
-            text = tr(
-                "TPS does not stay: {first:.1f} tok/s at {short} tokens, {last:.1f} at {long}"
-                " ({change:+.1f} %).",
-                first=middles[0],
-                short=short.max_tokens,
-                last=middles[-1],
-                long=long.max_tokens,
-                change=100 * change,
-            )
-        found.append(Finding("tps_stays", text, stays, {"spread": apart, "change": change}))
-    return found
+    return [*found, *_stays(workload, samples)]
+
+
+def _stays(workload: Workload, samples: Sequence[Sample]) -> list[Finding]:
+    """Whether the decode rate is the same for short answers and long ones."""
+    rates: dict[int, list[float]] = {}
+    for sample in _of(workload, samples, "question"):
+        if sample.decode_tps:
+            rates.setdefault(workload.stages[sample.stage].max_tokens, []).append(sample.decode_tps)
+    if len(rates) < 2:
+        return []
+    ordered = sorted(rates)
+    middles = [median(rates[n]) for n in ordered]
+    short, long = rates[ordered[0]], rates[ordered[-1]]
+    change = middles[-1] / middles[0] - 1
+    apart = max(middles) / min(middles) - 1
+    figures: dict[str, object] = {"spread": apart, "change": change}
+    values = {
+        "first": middles[0],
+        "short": ordered[0],
+        "last": middles[-1],
+        "long": ordered[-1],
+        "change": 100 * change,
+        "apart": 100 * apart,
+    }
+    if apart <= _STAYS:
+        text = tr("TPS stays within {apart:.1f} % from {short} to {long} tokens.", **values)
+        return [Finding("tps_stays", text, True, figures)]
+    test = difference_of_few(short, long)
+    figures |= {"p": test.p, "test": test.name}
+    if test.p >= _ALPHA:
+        text = tr(
+            "Whether TPS stays cannot be told from {n} and {m} answers: {first:.1f} tok/s at"
+            " {short} tokens, {last:.1f} at {long} ({change:+.1f} %, p = {p:.2g}).",
+            n=len(short),
+            m=len(long),
+            p=test.p,
+            **values,
+        )
+        return [Finding("tps_stays", text, None, figures)]
+    text = tr(
+        "TPS does not stay: {first:.1f} tok/s at {short} tokens, {last:.1f} at {long}"
+        " ({change:+.1f} %).",
+        **values,
+    )
+    return [Finding("tps_stays", text, False, figures)]
 
 
 def ttfts(
@@ -114,7 +133,7 @@ def prefill(
         text = tr("Too few lengths for a line through the TTFTs.")
         found.append(Finding("prefill_rate", text, None))
     else:
-        found.append(_rate(line))
+        found.append(_rate(line, _off_the_line(line, cold)))
     for row, again in zip(levels[::2], levels[1::2], strict=False):
         known = (row.ttft_ms or row.ttft_warm_ms) and (again.ttft_warm_ms or again.ttft_ms)
         if not known or row.prompt_tokens_wanted != again.prompt_tokens_wanted:
@@ -171,6 +190,15 @@ def _cache_saves(
             p=test.p,
         )
         return Finding("prefix_cache", text, True, figures)
+    if cached and cached > template_of(workload, samples):
+        text = tr(
+            "{shape}: {n:.0f} prompt tokens came from the prefix cache, as the server says, but the"
+            " times tell of no saving (p = {p:.2g}).",
+            shape=shape,
+            n=cached,
+            p=test.p,
+        )
+        return Finding("prefix_cache", text, None, figures)
     if min(len(before), len(after)) < _TELLING:
         text = tr("{shape}: too few requests to tell{told}.", shape=shape, told=told)
         return Finding("prefix_cache", text, None, figures)
@@ -178,10 +206,29 @@ def _cache_saves(
     return Finding("prefix_cache", text, False, figures)
 
 
-def _rate(line: Fit) -> Finding:
+def _off_the_line(line: Fit, points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """(part of itself, prompt tokens) by which a length's median TTFT lies off the line, at most.
+
+    Lengths are told apart where one is a tenth above the other: counts vary a little.
+    """
+    groups: list[list[tuple[float, float]]] = []
+    for point in sorted(points):
+        if groups and point[0] <= 1.1 * groups[-1][0][0]:
+            groups[-1].append(point)
+        else:
+            groups.append([point])
+    off = []
+    for group in groups:
+        tokens, ttft = (median(values) for values in zip(*group, strict=True))
+        off.append((abs(line.at(tokens).value / ttft - 1), tokens))
+    return max(off, default=(0.0, 0.0))
+
+
+def _rate(line: Fit, off: tuple[float, float]) -> Finding:
     fixed = line.coefficients[0]
     slope = line.coefficients[1]
-    figures = {
+    figures: dict[str, object] = {
+        "off_most": off[0],
         "fixed_ms": fixed.table(),
         "ms_per_token": slope.table(),
         "n": line.n,
@@ -212,147 +259,23 @@ def _rate(line: Fit) -> Finding:
         )
     rate = Estimate(1000 / slope.value, 1000 / slope.high, 1000 / slope.low)
     figures["tokens_per_s"] = rate.table()
-    return Finding(
-        "prefill_rate",
-        tr(
-            "TTFT = {fixed:.1f} ms + n / {rate:.0f} tok/s (rate {low:.0f} to {high:.0f}, fixed"
-            " {least:.1f} to {most:.1f} ms; {method}).",
-            fixed=fixed.value,
-            rate=rate.value,
-            low=rate.low,
-            high=rate.high,
-            least=fixed.low,
-            most=fixed.high,
-            method=tr(METHOD),
-        ),
-        True,
-        figures,
+    text = tr(
+        "TTFT = {fixed:.1f} ms + n / {rate:.0f} tok/s (rate {low:.0f} to {high:.0f}, fixed"
+        " {least:.1f} to {most:.1f} ms; {method}).",
+        fixed=fixed.value,
+        rate=rate.value,
+        low=rate.low,
+        high=rate.high,
+        least=fixed.low,
+        most=fixed.high,
+        method=tr(METHOD),
     )
-
-
-def kv_evidence(
-    workload: Workload, levels: Sequence[Level], samples: Sequence[Sample]
-) -> list[Finding]:
-    """Time per token over position against the prefill of as many tokens."""
-    del levels
-    long = [n for n, stage in enumerate(workload.stages) if stage.keep_reads]
-    prefills = ttfts(workload, [s for s in samples if s.stage not in long])
-    line = fit([n for n, _ in prefills], [t for _, t in prefills], 1)
-    found = []
-    curves: dict[bool | None, Fit] = {}
-    for number in long:
-        cache, label = workload.stages[number].kv_cache, label_shown(workload.stages[number].label)
-        points = positions([s for s in samples if s.stage == number and s.completed])
-        curve = fit([x for x, _ in points], [y for _, y in points], 2)
-        if curve is None:
-            text = tr("{label}: too few positions.", label=label)
-            found.append(Finding("kv_cache", text, None))
-            continue
-        curves[cache] = curve
-        found.append(_evidence(label, curve, line))
-    if len(curves) == 2:
-        found.append(_apart(curves[True], curves[False]))
-    return found
-
-
-def positions(samples: Sequence[Sample]) -> list[tuple[float, float]]:
-    """(position in the sequence, ms per token): the middle of bins of neighbouring tokens."""
-    points = []
-    for sample in samples:
-        reads = sample.reads
-        total = reads[-1][1] if reads else 0
-        if total < 8 or not sample.tokens:
-            continue
-        each = sample.tokens / total if sample.tokens > 1.5 * total else 1.0
-        prompt = sample.prompt_tokens or 0
-        width = max(1, len(reads) // _BINS)
-        for at in range(0, len(reads) - width, width):
-            c0, c1 = reads[at][1], reads[at + width][1]
-            if c1 > c0:
-                gaps = [
-                    (b[0] - a[0]) / ((b[1] - a[1]) * each)
-                    for a, b in zip(
-                        reads[at : at + width], reads[at + 1 : at + width + 1], strict=True
-                    )
-                    if b[1] > a[1]
-                ]
-                points.append((prompt + each * (c0 + c1) / 2, median(gaps)))
-    return points
-
-
-def _evidence(label: str, curve: Fit, line: Fit | None) -> Finding:
-    a, b, c = curve.coefficients
-    n = curve.high_x
-    figures: dict[str, object] = {
-        "a_ms": a.table(),
-        "b_ms_per_token": b.table(),
-        "c_ms_per_token2": c.table(),
-        "position": n,
-        "ms_per_token_at_position": curve.at(n).table(),
-        "points": curve.n,
-        "method": METHOD,
-    }
-    shape = tr(
-        "{label}: {first:.3g} ms a token at the start, {last:.3g} at position {n:.0f}",
-        label=label,
-        first=curve.at(curve.low_x).value,
-        last=curve.at(n).value,
-        n=n,
-    )
-    if line is None or line.coefficients[1].low <= 0:
-        text = tr(
-            "{shape}; the prefill's time does not grow measurably with its length, so nothing is"
-            " claimed.",
-            shape=shape,
+    if off[0] > _OFF:
+        text += tr(
+            " But the median at {n:.0f} tokens lies {off:.0f} % off it: something disturbed the"
+            " run, or no single rate describes it.",
+            n=off[1],
+            off=100 * off[0],
         )
-        return Finding("kv_cache", text, None, figures)
-    size = min(len(curve.draws), len(line.draws))
-    at = curve.at(n)
-    steps = sum(curve.draws[:size, k] * n**k for k in range(3))
-    ratio = estimate(
-        at.value / (line.coefficients[1].value * n), steps / (line.draws[:size, 1] * n)
-    )
-    figures["prefill_ms"] = line.coefficients[1].value * n
-    figures["ratio"] = ratio.table()
-    told = tr(
-        "{shape}: {ratio:.2g} of the prefill of as many tokens ({low:.2g} to {high:.2g})",
-        shape=shape,
-        ratio=ratio.value,
-        low=ratio.low,
-        high=ratio.high,
-    )
-    if ratio.high < _CACHE:
-        text = tr("{told}: a KV cache is at work.", told=told)
-        return Finding("kv_cache", text, True, figures)
-    if ratio.low > _NO_CACHE:
-        text = tr("{told}: each token costs about a prefill: no KV cache is at work.", told=told)
-        return Finding("kv_cache", text, False, figures)
-    return Finding("kv_cache", tr("{told}: nothing can be claimed.", told=told), None, figures)
-
-
-def _apart(on: Fit, off: Fit) -> Finding:
-    """Where the two curves part; nothing is claimed where their bands overlap."""
-    low, high = max(on.low_x, off.low_x), min(on.high_x, off.high_x)
-    places = [low + (high - low) * k / 40 for k in range(41)]
-    overlapping = [x for x in places if off.at(x).low <= on.at(x).high]
-    last = on.at(high), off.at(high)
-    times = last[1].value / last[0].value
-    figures = {"position": high, "on_ms": last[0].table(), "off_ms": last[1].table()}
-    if high in overlapping or len(overlapping) == len(places):
-        return Finding(
-            "cache_on_off", tr("With and without the cache cannot be told apart."), None, figures
-        )
-    since = max(overlapping, default=low)
-    figures["apart_from"] = since
-    return Finding(
-        "cache_on_off",
-        tr(
-            "At position {n:.0f} a token takes {times:.1f} times as long without the cache; the"
-            " curves are apart from position {since:.0f} on.",
-            n=high,
-            times=times,
-            since=since,
-        ),
-        True,
-        figures,
-    )
+        return Finding("prefill_rate", text, None, figures)
+    return Finding("prefill_rate", text, True, figures)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kvtui.bench.evaluation.reading import positions, ttfts
+from kvtui.bench.evaluation.evidence import positions
+from kvtui.bench.evaluation.reading import ttfts
 from kvtui.bench.evaluation.results import Results
 from kvtui.bench.export.svg import Series, plot
 from kvtui.bench.figures.sample import Sample

@@ -97,7 +97,7 @@ def _position(workload: Workload, samples: Callable[[], Iterable[Sample]]) -> Pl
     stages = [number for number, stage in enumerate(workload.stages) if stage.keep_reads]
     if not stages:
         return None
-    from kvtui.bench.evaluation.reading import positions
+    from kvtui.bench.evaluation.evidence import positions
 
     series = []
     for number in stages:
