@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import Future
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from fakes import EMBEDDED, REMOTE, Script, make_app
 from test_screen import AUTH, AUTH_EVIDENCE, at, ready, shown, until
+from textual.geometry import Size
 
 from kvtui.config import Endpoint
 from kvtui.doctor.steps import TITLES, Step
@@ -321,6 +323,33 @@ async def test_the_doctor_is_a_checklist_that_fills_in(monkeypatch: pytest.Monke
         assert "1 It ends with a space" in clipboard(app)
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is app.main)
+
+
+async def test_a_step_told_after_a_layout_that_the_list_still_waits_for_is_laid_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The order of a busy moment: told, measured since the screen opens, told again, no more."""
+
+    async def examine(case: Any) -> AsyncIterator[Step]:
+        for step in steps()[:1]:
+            yield step
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("kvtui.doctor.checkup.examine", examine)
+    app = make_app(prepared=REMOTE)
+    async with app.run_test(size=(120, 60)) as pilot:
+        await ready(pilot)
+        await pilot.press("D")
+        screen = app.screen
+        assert isinstance(screen, DoctorScreen)
+        await until(pilot, lambda: len(screen.steps) == 1)
+        await pilot.pause()
+        told = [replace(step, notes=("a note of its own",) * 3) for step in steps()[1:3]]
+        screen.on_doctor_screen_told(screen.Told(told[0]))
+        screen._refresh_layout(Size(110, 60))
+        screen.on_doctor_screen_told(screen.Told(told[1]))
+        await pilot.pause()
+        await until(pilot, lambda: screen.list.size.height == len(TITLES) + 6)
 
 
 async def test_the_first_failure_is_in_sight_on_a_small_screen(

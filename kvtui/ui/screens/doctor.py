@@ -136,12 +136,7 @@ class DoctorScreen(ModalScreen[None]):
                 else tr("{failed} of {steps} failed", failed=failed, steps=len(self.steps))
             )
             self.query_one("#doctor").border_subtitle = f"{said} · {tr(KEYS)}"
-            # Steps that come while the dialog is laid out for the first time can miss that layout.
-            self.set_timer(0.3, self._lay_out)
-        self._lay_out()
-
-    def _lay_out(self) -> None:
-        self.list.refresh(layout=True)
+        self.list.measure_again()
         self.list.redraw()
         self.call_after_refresh(self._follow)
 

@@ -27,7 +27,7 @@ class AdviceLine(LinesWidget):
         """Come, go, or say another sentence."""
         self.display = bool(self.say)
         self.redraw()
-        self.refresh(layout=True)
+        self.measure_again()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
         """As many rows as the sentence takes."""

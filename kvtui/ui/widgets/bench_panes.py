@@ -84,7 +84,7 @@ class RowsText(LinesWidget):
         """Other rows; the layout is asked for only where their number changed."""
         self._make = make
         if self.size.width and len(make(self.size.width)) != self._count:
-            self.refresh(layout=True)
+            self.measure_again()
         self.redraw()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002

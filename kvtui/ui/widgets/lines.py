@@ -55,6 +55,16 @@ class LinesWidget(Widget):
         if changed:
             self.refresh(*changed)
 
+    def measure_again(self) -> None:
+        """It needs another height now: have it measured and laid out.
+
+        Textual keeps a measure until the next layout is asked for, and takes no note of a further
+        one that is asked for while that is pending. Where the screen measures in between (it opens,
+        or changes its size) the older measure would stay for good. A touched style drops it.
+        """
+        self.styles.merge_rules({})
+        self.refresh(layout=True)
+
     def on_show(self) -> None:
         """What changed while it was hidden was repainted nowhere: ask for every row again."""
         self.redraw()
