@@ -26,6 +26,7 @@ from kvtui.ui.look.themes import (
 )
 from kvtui.ui.remembered import Remembered
 from kvtui.ui.screens.main.screen import MainScreen
+from kvtui.ui.terminal.keys_in_turn import KeysInTurn
 from kvtui.ui.terminal.outlet import Outlet
 from kvtui.ui.terminal.paste import guard_pastes
 from kvtui.ui.terminal.signals import obey_signals
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from textual.events import DescendantFocus
+    from textual.events import DescendantFocus, Event
     from textual.filter import LineFilter
 
     from kvtui.ui.look.veil import LineVeil, Veil
@@ -69,6 +70,7 @@ class KvtuiApp(App[int]):
         self.main = MainScreen(fps=int(self.options.get("fps") or 30))
         self._opener = opener
         self._outlet = Outlet()
+        self.keys = KeysInTurn(self)
         self._theme_problems: tuple[str, ...] = ()
         self._notices: list[str] = [self.remembered.problem] if self.remembered.problem else []
         self._veil: LineVeil | None = None
@@ -98,6 +100,11 @@ class KvtuiApp(App[int]):
     def get_default_screen(self) -> MainScreen:
         """The main screen is the first: no other is laid out before it."""
         return self.main
+
+    async def on_event(self, event: Event) -> None:
+        """A key waits until what the key before it did is done."""
+        if self.keys.is_turn(event):
+            await super().on_event(event)
 
     def notify(self, message: str, **options: Any) -> None:
         """Show a notice, unless it is shown already: a key pressed twice says nothing new."""

@@ -46,6 +46,8 @@ def _at_work(app: Any) -> bool:
     if _to_draw(screen) and screen.is_current and not app._batch_count:
         screen._on_timer_update()  # the frame that its timer would draw within 1/60 s
         return True
+    if (keys := getattr(app, "keys", None)) is not None and keys.busy:
+        return True
     return any(pump._next_callbacks or pump.message_queue_size for pump in _pumps(app))
 
 
