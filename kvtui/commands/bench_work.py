@@ -175,7 +175,7 @@ def with_rooms(workload: Workload, prepared: Prepared, flags: dict[str, Any]) ->
 
     given = {name: value for name, value in wanted.items() if value is not None}
     try:
-        rooms = rooms_of(workload.stages, given, own_cards())
+        rooms = rooms_of((stage.tokens for stage in workload.stages), given, own_cards())
     except PlanError as error:
         if not asked:  # the profile's, which a run does not fail for
             return workload

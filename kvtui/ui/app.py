@@ -67,7 +67,7 @@ class KvtuiApp(App[int]):
         self.options = dict(options or {})
         self.conductor: Conductor | None = None
         self.remembered = Remembered(self._say_unremembered)
-        self.main = MainScreen(fps=int(self.options.get("fps") or 30))
+        self.main = MainScreen(self, fps=int(self.options.get("fps") or 30))
         self._opener = opener
         self._outlet = Outlet()
         self.keys = KeysInTurn(self)
@@ -139,7 +139,9 @@ class KvtuiApp(App[int]):
             Thread(target=self._open, name="kvtui-opening", daemon=True).start()
 
     def _open(self) -> None:
-        from kvtui.ui.opening import open_all  # imports everything that the first frame does not
+        from kvtui.ui.opening.start import (
+            open_all,
+        )  # imports everything that the first frame does not
 
         open_all(self)
 
@@ -158,19 +160,17 @@ class KvtuiApp(App[int]):
         """Ctrl+Q and q: the stream is stopped and the child ended by ``on_unmount``."""
         self.exit(0)
 
-    def action_tour(self) -> None:
+    def open_tour(self) -> None:
         """The tour, over the screen as it is."""
-        if not self.main.may_tour():
-            return
-        from kvtui.ui.tour.opening import tour_screen
+        from kvtui.ui.screens.tour.begin import tour_over
 
-        self.push_screen(tour_screen(self.main))
+        self.push_screen(tour_over(self.main))
 
     def on_unmount(self) -> None:
         """Whatever ends the app ends the stream, the experiment and the engine's process."""
         self.remembered.write()
-        if self.main.lab is not None:
-            self.main.lab.close()
+        if self.main.opened.lab is not None:
+            self.main.opened.lab.close()
         if self.conductor is not None:
             self.conductor.close()
 

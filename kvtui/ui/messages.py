@@ -11,19 +11,31 @@ if TYPE_CHECKING:
 
     from kvtui.config import Endpoint
     from kvtui.ui.adviser.card import ServersCard
+    from kvtui.ui.endpoint.server import ServerWatch
     from kvtui.ui.memory import MemoryView
-    from kvtui.ui.ports import PreparedLike, SessionLike
+    from kvtui.ui.ports import PreparedLike, SessionLike, SessionsLike
     from kvtui.ui.state import PromptForm, ServerKV
     from kvtui.ui.stream.conductor import Conductor
 
 
 class ConductorReady(Message):
-    """The machinery behind the screen is imported; ``fps`` is what the settings say, if they do."""
+    """The machinery behind the screen is imported.
 
-    def __init__(self, conductor: Conductor, fps: int | None = None) -> None:
+    ``fps`` and ``keeps_prompts`` are what the settings say; None where they have said it before.
+    """
+
+    def __init__(
+        self,
+        conductor: Conductor,
+        sessions: SessionsLike,
+        fps: int | None = None,
+        keeps_prompts: bool | None = None,
+    ) -> None:
         super().__init__()
         self.conductor = conductor
+        self.sessions = sessions
         self.fps = fps
+        self.keeps_prompts = keeps_prompts
 
 
 class MemoryReady(Message):
@@ -36,11 +48,15 @@ class MemoryReady(Message):
 
 
 class SessionReady(Message):
-    """The session's thread runs; the endpoint is being prepared."""
+    """The session's thread runs; the endpoint is being prepared.
 
-    def __init__(self, session: SessionLike) -> None:
+    ``server`` asks the server about itself; None where no server answers.
+    """
+
+    def __init__(self, session: SessionLike, server: ServerWatch | None = None) -> None:
         super().__init__()
         self.session = session
+        self.server = server
 
 
 class EndpointReady(Message):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from threading import Event
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kvtui.bench.requests.curl import Sent
 from kvtui.config import Endpoint
@@ -18,6 +18,9 @@ from kvtui.failure import Evidence, Verdict
 from kvtui.measure.figures import RunFigures, Snapshot
 from kvtui.measure.gaps import Gaps
 from kvtui.stream.request import Request
+
+if TYPE_CHECKING:
+    from kvtui.bench.records.replay import Replay
 
 
 class PieceLike(Protocol):
@@ -91,6 +94,14 @@ class SessionLike(Protocol):
     ) -> RunLike: ...
     def settle(self, endpoint: Endpoint, refused: Iterable[str]) -> None: ...
     def close(self) -> None: ...
+
+
+class SessionsLike(Protocol):
+    """Keeps the session, and exchanges it for another; the screen hears of it by messages."""
+
+    def prepare(self, session: SessionLike, *, unbidden: bool = False) -> None: ...
+    def change(self, choice: str) -> None: ...
+    def replay_instead(self, replay: Replay) -> None: ...
 
 
 class HistoryLike(Protocol):

@@ -21,7 +21,9 @@ from kvtui.measure.gaps import Gaps
 from kvtui.measure.rate import Sample
 from kvtui.stream.request import Request
 from kvtui.ui.messages import ConductorReady, EndpointReady, MemoryReady, SessionReady
-from kvtui.ui.opening import build_request, initial_form, load_memory
+from kvtui.ui.opening.prompt import build_request, initial_form
+from kvtui.ui.opening.sessions import Sessions
+from kvtui.ui.opening.settings import load_memory
 from kvtui.ui.stream.conductor import Conductor
 
 WORDS = (
@@ -311,7 +313,8 @@ def make_app(
 
     def opener(app: KvtuiApp) -> None:
         app.conductor = conductor
-        app.main.post_message(ConductorReady(conductor))
+        sessions = Sessions(conductor, options, app.main.post_message)
+        app.main.post_message(ConductorReady(conductor, sessions))
         view, problems = load_memory(options, SETTINGS)
         app.main.post_message(MemoryReady(view, problems))
         app.main.post_message(SessionReady(session))

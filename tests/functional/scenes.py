@@ -12,7 +12,7 @@ from fakes import Script, make_app
 from pictures import Album
 from test_screen import ready, until
 
-from kvtui.ui.screens.tour import TourScreen
+from kvtui.ui.screens.tour.screen import TourScreen
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
 sizes = pytest.mark.parametrize("size", SIZES, ids=[f"{w}x{h}" for w, h in SIZES])
@@ -24,7 +24,7 @@ async def drawn(pilot: Any) -> None:
     if screen is pilot.app.main or isinstance(screen, TourScreen):
         chart = screen.stream.chart
         await until(pilot, lambda: chart is None or chart._imported)
-        screen.tick()
+        screen.frames.tick()
         await pilot.pause()
 
 

@@ -14,7 +14,7 @@ FEW = Script(pieces=[(0.05 + 0.005 * n, "content", "word ") for n in range(64)])
 
 
 def line(app: object) -> str:
-    return "\n".join(plain(row) for row in app.main.advice.rows)  # type: ignore[attr-defined]
+    return "\n".join(plain(row) for row in app.main.advice_line.rows)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
@@ -24,15 +24,15 @@ async def test_the_line_comes_after_a_run_and_its_why_shows_the_numbers(
     app = make_app(FEW, max_tokens=64)
     async with app.run_test(size=size) as pilot:
         main = await ready(pilot)
-        assert not main.advice.display
+        assert not main.advice_line.display
         await pilot.press("a")  # nothing to say yet: said, not raised
         await pilot.press("enter")
         await at(pilot, 0.2)
-        assert not main.advice.display
+        assert not main.advice_line.display
         await at(pilot, 5)
-        assert main.advice.display
+        assert main.advice_line.display
         assert "max_tokens 64" in line(app)
-        assert main.advice.region.bottom == main.footer.region.y
+        assert main.advice_line.region.bottom == main.footer.region.y
         await pilot.press("a")
         await pilot.pause()
         assert "64 tokens" in app.screen._text
@@ -40,7 +40,7 @@ async def test_the_line_comes_after_a_run_and_its_why_shows_the_numbers(
         assert app.screen is main
         await pilot.press("enter")
         await at(pilot, 5.1)
-        assert not main.advice.display
+        assert not main.advice_line.display
 
 
 async def test_a_choice_that_does_not_fit_is_said_at_once_and_taken_back() -> None:
@@ -52,7 +52,7 @@ async def test_a_choice_that_does_not_fit_is_said_at_once_and_taken_back() -> No
         assert f"{main.memory_pane.state.max_requests} do" in line(app)
         await pilot.press("b", "b", "b")  # 128, 256, then one again
         await pilot.pause()
-        assert not main.advice.display
+        assert not main.advice_line.display
 
 
 async def test_a_server_elsewhere_is_measured_against_no_card() -> None:

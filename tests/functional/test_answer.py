@@ -162,7 +162,7 @@ async def test_save_asks_warns_and_says_where(
     async with app.run_test(size=(120, 40)) as pilot:
         main = await streamed(pilot)
         said: list[str] = []
-        monkeypatch.setattr(main, "say", lambda sentence, *_: said.append(sentence))
+        monkeypatch.setattr(main, "notify", lambda sentence, **_: said.append(sentence))
         await pilot.press("S")
         assert isinstance(app.screen, SaveScreen)
         await pilot.press("enter")

@@ -11,8 +11,8 @@ from test_screen import ready, until
 
 from kvtui.places import config_path, state_path
 from kvtui.state import load_state, read_state, save_state
-from kvtui.ui import opening
 from kvtui.ui.app import KvtuiApp
+from kvtui.ui.opening import sessions
 
 
 def spoil(path: Path, how: str) -> None:
@@ -86,7 +86,7 @@ async def test_a_bad_configuration_starts_the_screen_with_one_notice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     spoil(tmp_path / "config.toml", how)
-    monkeypatch.setattr(opening, "new_session", lambda options, settings: FakeSession(Clock()))
+    monkeypatch.setattr(sessions, "new_session", lambda options, settings: FakeSession(Clock()))
     app = KvtuiApp({})
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: app.main.memory is not None)

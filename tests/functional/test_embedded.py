@@ -46,7 +46,7 @@ def gauge(main: Any, name: str) -> int:
 def in_use(main: Any) -> Any:
     """What the Memory pane shows in a frame drawn now."""
     main.conductor._measured = -math.inf  # this frame measures, whatever the time
-    main.tick()
+    main.frames.tick()
     return main.memory_pane.state
 
 
@@ -62,7 +62,7 @@ async def test_in_use_is_what_the_engine_holds_to_one_token() -> None:
         per_token = main.conductor.prepared.engine_geometry.kv_bytes_per_token
         assert main.memory_pane.state.bytes_per_token == per_token
         await pilot.press("enter")
-        await until(pilot, lambda: main.live_tokens > 20, seconds=30)
+        await until(pilot, lambda: main.memory_choices.live_tokens > 20, seconds=30)
         for _ in range(3):
             before = await loop.run_in_executor(None, gauge, main, "kvtui:kv_cache_tokens_in_use")
             # What the engine held then has reached the pane soon, and never is more than it holds.
@@ -83,18 +83,18 @@ async def test_the_servers_own_bytes_are_the_panes_own() -> None:
         await pilot.press("enter")
         looks = []
         for _ in range(2):
-            before = main.server_kv
+            before = main.opened.server_kv
             await until(
                 pilot,
-                lambda: (
-                    (main.server_kv is not before and bool(main.server_kv.tokens_used))  # noqa: B023
+                lambda before=before: (
+                    ((kv := main.opened.server_kv) is not before and bool(kv.tokens_used))
                     or not main.conductor.running
                 ),
                 seconds=30,
             )
             if not main.conductor.running:
                 break
-            looks.append(main.server_kv)
+            looks.append(main.opened.server_kv)
         await pilot.press("escape")
         await until(pilot, lambda: not main.conductor.running)
     assert looks

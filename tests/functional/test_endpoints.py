@@ -12,7 +12,7 @@ from fakes import EMBEDDED, REMOTE, FakeSession, make_app
 from test_screen import at, ready, shown, until
 
 from kvtui.config import Settings
-from kvtui.ui import opening
+from kvtui.ui.opening import sessions as ui_sessions
 from kvtui.ui.screens.picker import PickerScreen
 
 CONFIG = """
@@ -49,7 +49,7 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Slow]:
         sessions.append(Slow(None, options))
         return sessions[-1]
 
-    monkeypatch.setattr(opening, "new_session", new_session)
+    monkeypatch.setattr(ui_sessions, "new_session", new_session)
     return sessions
 
 
@@ -82,7 +82,7 @@ async def test_what_runs_is_stopped_first(made: list[Slow]) -> None:
         main = await ready(pilot)
         await pilot.press("enter")
         await at(pilot, 0.5)
-        await main.take_endpoint("far")
+        await main.endpoints.take("far")
         assert app.fake.session.started[0].stopped_at is not None
         assert not main.conductor.running
         assert main.header.phase == "stopped"
@@ -94,15 +94,15 @@ async def test_an_endpoint_that_was_left_is_heard_no_more(made: list[Slow]) -> N
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         main = await ready(pilot)
-        await main.take_endpoint("far")
-        await main.take_endpoint("embedded")
+        await main.endpoints.take("far")
+        await main.endpoints.take("embedded")
         assert made[1].options["profile"] == "embedded"
         made[1].future.set_result(EMBEDDED)
         made[0].future.set_result(REMOTE)
         await until(pilot, lambda: main.conductor.prepared is EMBEDDED)
         await pilot.pause()
         assert main.conductor.prepared is EMBEDDED
-        assert main.chosen_endpoint == "embedded"
+        assert main.endpoints.chosen == "embedded"
 
 
 async def test_the_choice_in_force_is_marked_and_leaving_changes_nothing(made: list[Slow]) -> None:

@@ -363,7 +363,7 @@ async def test_pause_stop_and_resume(bench: Bench) -> None:
         await until(pilot, lambda: len(bench.begun) == 2)
         assert screen.mode == "live"
         assert [s.index for s in bench.asked[1].done] == [0]  # the stopped one is sent again
-        assert [s.index for s in app.main.lab.experiment._samples] == [0]
+        assert [s.index for s in app.main.opened.lab.experiment._samples] == [0]
         bench.runner.finish()
         await until(pilot, lambda: screen.mode == "results")
         await pilot.press("r")
@@ -383,7 +383,7 @@ async def test_a_run_goes_on_while_the_main_screen_is_shown(bench: Bench) -> Non
             runner.answer(number)
         await pilot.press("x")
         await until(pilot, lambda: app.screen is app.main)
-        app.main._mark()
+        app.main.experiments.mark()
         assert "◉ sweep 17 %" in shown(app.main.header)
         assert not runner.stopped
         await pilot.press("x")
@@ -409,7 +409,7 @@ async def test_leaving_kvtui_stops_the_run_and_keeps_it(bench: Bench) -> None:
         runner.level(0)
         app.exit(0)
     assert runner.stopped
-    assert app.main.lab.experiment.over
+    assert app.main.opened.lab.experiment.over
 
 
 async def test_plots_fill_in_and_take_turns(bench: Bench) -> None:

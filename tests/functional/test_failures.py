@@ -174,13 +174,13 @@ async def test_the_wait_counts_down_on_the_one_timer_and_lets_it_rest() -> None:
         main = await ready(pilot)
         await fail(pilot, 10)
         assert "1:15 to wait" in shown(main.errors)
-        assert main._timer._active.is_set()
+        assert main.frames.timer._active.is_set()
         await at(pilot, 75.5)
         assert "0:10 to wait" in shown(main.errors)
         assert not main.conductor.running  # nothing asks again by itself
         await at(pilot, 86)
         assert "the wait is over" in shown(main.errors)
-        assert not main._timer._active.is_set()
+        assert not main.frames.timer._active.is_set()
         assert len(app.fake.session.started) == 1
 
 
@@ -196,7 +196,7 @@ async def test_r_need_not_wait() -> None:
         await at(pilot, 20)
         assert main.conductor.errors.last_ok or main.conductor.errors.counts
         assert "to wait" not in shown(main.errors)
-        assert not main._timer._active.is_set()
+        assert not main.frames.timer._active.is_set()
 
 
 async def test_a_wait_of_days_is_not_counted_down() -> None:
@@ -205,7 +205,7 @@ async def test_a_wait_of_days_is_not_counted_down() -> None:
         main = await ready(pilot)
         await fail(pilot, 1)
         assert "to wait" not in shown(main.errors)
-        assert not main._timer._active.is_set()
+        assert not main.frames.timer._active.is_set()
 
 
 async def test_what_was_changed_on_the_way_is_said_once() -> None:
@@ -213,7 +213,7 @@ async def test_what_was_changed_on_the_way_is_said_once() -> None:
     said: list[str] = []
     async with app.run_test(size=(120, 40)) as pilot:
         main = await ready(pilot)
-        main.say = lambda sentence, severity="information": said.append(sentence)
+        main.notify = lambda sentence, **_: said.append(sentence)
         for number in (1, 2):
             await pilot.press("enter")
             app.fake.session.started[-1].notes = ("The server refused stream_options.",)
@@ -482,7 +482,7 @@ class FakeWatch:
     def watch(self, endpoint: Endpoint) -> None:
         self.calls.append(f"watch {endpoint.base_url}")
 
-    def wake(self, now: float) -> None:
+    def wake(self, now: float, *, soon: bool = False) -> None:
         self.calls.append("wake")
 
     def stop(self) -> None:
@@ -503,7 +503,7 @@ async def test_no_other_machine_is_asked_before_a_key(prepared: Any, at_once: bo
     async with app.run_test(size=(80, 24)) as pilot:
         main = app.main
         await until(pilot, lambda: main.conductor is not None and main.memory is not None)
-        main.server = watch
+        main.opened.server = watch
         app.fake.arrive()
         await ready(pilot)
         asked = f"watch {prepared.endpoint.base_url}"

@@ -18,7 +18,7 @@ from test_screen import AUTH, AUTH_EVIDENCE, at, ready, until
 from kvtui import language
 from kvtui.config import Defaults
 from kvtui.failure import Evidence, classify
-from kvtui.ui.opening import take_language
+from kvtui.ui.opening.settings import take_language
 
 
 @pytest.fixture(autouse=True)

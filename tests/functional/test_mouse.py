@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from test_screen import AUTH, AUTH_EVIDENCE, at, ready, shown
 from textual import events
 
+from kvtui.ui.commands import COMMANDS
 from kvtui.ui.screens.help import HelpScreen
 from kvtui.ui.screens.main.screen import MainScreen
 from kvtui.ui.screens.picker import PickerScreen
@@ -29,15 +30,18 @@ def places(widget: Any) -> list[tuple[str, int, int]]:
 
 @pytest.fixture
 def pressed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Which actions of the main screen were run, none of them carried out."""
+    """Which commands of the main screen were given, none of them carried out."""
     seen: list[str] = []
-    for name in dir(MainScreen):
-        if name.startswith("action_") and not name.startswith("action_app"):
 
-            def note(self: Any, *arguments: Any, name: str = name[7:]) -> None:
-                seen.append(f"screen.{name}" + (f"({arguments[0]})" if arguments else ""))
+    def noted(self: MainScreen) -> dict[str, Any]:
+        def noting(name: str) -> Any:
+            return lambda *given: seen.append(f"screen.{name}" + (f"({given[0]})" if given else ""))
 
-            monkeypatch.setattr(MainScreen, name, note)
+        return {
+            command.name.split("(")[0]: noting(command.name.split("(")[0]) for command in COMMANDS
+        }
+
+    monkeypatch.setattr(MainScreen, "actions", noted)
     return seen
 
 

@@ -21,8 +21,8 @@ from kvtui.ui.draw.stream import phase_bar
 from kvtui.ui.look.plots import rate_plot
 from kvtui.ui.look.rows import clip_middle, plain, wrap
 from kvtui.ui.messages import OpeningFailed, ServerSaid
-from kvtui.ui.opening import load_memory, take_theme
-from kvtui.ui.screens.main.screen import LOOKS
+from kvtui.ui.opening.settings import load_memory, take_theme
+from kvtui.ui.screens.main.server_figures import LOOKS
 from kvtui.ui.state import ErrorsState, Failure, ServerKV, StreamState
 
 
@@ -251,12 +251,12 @@ async def test_after_a_run_the_server_is_asked_until_nothing_runs(
     later: list[Any] = []
     async with app.run_test(size=(120, 40)) as pilot:
         main = await ready(pilot)
-        main.server = SimpleNamespace(
+        main.opened.server = SimpleNamespace(
             wake=lambda now, soon=False: woken.append(soon),
             watch=lambda endpoint: None,
             stop=lambda: None,
         )
-        monkeypatch.setattr(main, "set_timer", lambda delay, then: later.append(then))
+        monkeypatch.setattr(main.server, "_later", lambda delay, then: later.append(then))
         await pilot.press("enter")
         await at(pilot, 0.5)
         main.post_message(ServerSaid(ServerKV(share=0.4, running=1)))
@@ -274,8 +274,8 @@ async def test_after_a_run_the_server_is_asked_until_nothing_runs(
         later.pop()()
         assert woken.count(True) == 2
         assert not later
-        main.server_kv = ServerKV(share=0.4, running=1)
-        main.look_again(LOOKS)
+        main.opened.server_kv = ServerKV(share=0.4, running=1)
+        main.server.look_again(LOOKS)
         while later:
             later.pop()()
         assert woken.count(True) == 2 + LOOKS  # a server that never says 0 is left alone

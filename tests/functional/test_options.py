@@ -14,13 +14,8 @@ from test_screen import ready, shown
 import kvtui
 from kvtui.config import Defaults, Settings
 from kvtui.ui.messages import ConductorReady
-from kvtui.ui.opening import (
-    frames_per_second,
-    initial_form,
-    load_memory,
-    read_files,
-    read_settings,
-)
+from kvtui.ui.opening.prompt import initial_form, read_files
+from kvtui.ui.opening.settings import frames_per_second, load_memory, read_settings
 from kvtui.ui.prompt.form import FormError, parse_form
 from kvtui.ui.state import PromptForm
 
@@ -160,12 +155,12 @@ async def test_the_configurations_frame_rate_is_the_timers() -> None:
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         main = await ready(pilot)
-        main.post_message(ConductorReady(main.conductor, 12))
+        main.post_message(ConductorReady(main.conductor, main.opened.sessions, 12))
         await pilot.pause()
-        assert main._timer._interval == pytest.approx(1 / 12)
-        assert not main._timer._active.is_set()
+        assert main.frames.timer._interval == pytest.approx(1 / 12)
+        assert not main.frames.timer._active.is_set()
         await pilot.press("enter")
-        assert main._timer._active.is_set()
+        assert main.frames.timer._active.is_set()
 
 
 def test_every_default_of_the_configuration_is_read_somewhere() -> None:

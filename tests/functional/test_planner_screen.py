@@ -375,7 +375,7 @@ async def test_a_key_before_the_catalogue_is_read_is_a_notice() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         main = await ready(pilot)
-        main.memory = None
+        main.opened.memory = None
         await pilot.press("p")
         assert app.screen is main
         assert "One moment" in notices(app)

@@ -41,7 +41,7 @@ async def test_no_cursor_blinks(
         for key in keys:
             await pilot.press(key)
             app.fake.clock.now += 1
-            app.main.tick()
+            app.main.frames.tick()
             await pilot.pause()
         assert isinstance(app.focused, Input | TextArea)
         assert not app.focused.cursor_blink
@@ -62,11 +62,11 @@ async def test_what_happens_behind_a_screen_paints_only_what_is_seen_of_it(
         clear = app.screen.styles.background.a < 1 and len(keys) == 1
         sizes = painted(app, monkeypatch)
         for _ in range(5):  # the same figure again: nothing is to be painted
-            main.post_message(ServerSaid(main.server_kv))
+            main.post_message(ServerSaid(main.opened.server_kv))
             await pilot.pause()
         assert sum(sizes) == 0
         app.fake.clock.now += 0.5  # text comes
-        main.tick()
+        main.frames.tick()
         await pilot.pause()
         assert bool(sizes) is clear
         assert sum(sizes) < 30_000

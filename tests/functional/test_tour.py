@@ -14,8 +14,8 @@ from test_screen import AUTH, AUTH_EVIDENCE, at, ready, until
 from kvtui.failure import Verdict
 from kvtui.stream.request import Request
 from kvtui.ui.messages import EndpointReady
-from kvtui.ui.screens.tour import TourScreen
-from kvtui.ui.tour import opening
+from kvtui.ui.screens.tour import begin
+from kvtui.ui.screens.tour.screen import TourScreen
 from kvtui.ui.tour.facts import Facts
 from kvtui.ui.tour.script import TourError, parse_steps, steps
 
@@ -48,7 +48,7 @@ async def over(pilot: Any, screen: TourScreen) -> None:
     """The run of this step has ended."""
     clock = pilot.app.fake.clock
     clock.now += 60
-    screen.tick()
+    screen.frames.tick()
     await pilot.pause()
 
 
@@ -104,7 +104,7 @@ async def test_over_a_paid_endpoint_only_the_embedded_engine_is_asked(
 ) -> None:
     app = make_app(prepared=REMOTE)
     own = FakeSession(app.fake.clock, *SCRIPTS)
-    monkeypatch.setattr(opening, "_embedded_session", lambda: own)
+    monkeypatch.setattr(begin, "_embedded_session", lambda: own)
     async with app.run_test(size=(120, 40)) as pilot:
         await ready(pilot)
         await pilot.press("f2")
@@ -128,7 +128,7 @@ async def test_going_on_while_a_run_is_on_its_way_stops_it_first() -> None:
         screen = await begun(pilot, app.fake.session)
         await at(pilot, 0.2)
         await pilot.press("enter")
-        screen.tick()
+        screen.frames.tick()
         await pilot.pause()
         assert app.fake.session.started[0].stopped_at is not None
         assert len(app.fake.session.started) == 2

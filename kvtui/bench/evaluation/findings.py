@@ -20,7 +20,7 @@ from kvtui.bench.requests.targets import Target
 from kvtui.bench.running import search
 from kvtui.bench.work.labels import label_shown
 from kvtui.bench.work.prompts import Words
-from kvtui.bench.work.room import Room, tokens_of
+from kvtui.bench.work.room import Room
 from kvtui.bench.work.workload import Workload
 from kvtui.failure import advice_shown
 from kvtui.language import counted, later, retold, tr
@@ -90,7 +90,7 @@ def _load(workload: Workload, levels: Sequence[Level]) -> list[Finding]:
             found.append(knee)
         labels = {row.label for row in rows}
         stage = next(stage for stage in workload.stages if stage.label in labels)
-        room = next((r for r in workload.rooms if r.tokens == tokens_of(stage)), None)
+        room = next((r for r in workload.rooms if r.tokens == stage.tokens), None)
         if room is not None:
             found.append(_room(room, ordered, knee))
     return found

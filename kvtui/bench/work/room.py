@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 if TYPE_CHECKING:
-    from kvtui.bench.work.workload import Stage
     from kvtui.memory.cards import Card
-
-_CHARACTERS = 4
-"""Characters of English a token, for prompts whose tokens nobody has counted yet."""
 
 
 class Room(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,12 +26,12 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rooms_of(
-    stages: Sequence[Stage], wanted: Mapping[str, Any], own_cards: Sequence[Card]
+    lengths: Iterable[int], wanted: Mapping[str, Any], own_cards: Sequence[Card]
 ) -> tuple[Room, ...]:
-    """The room for each length of the stages.
+    """The room for each length that is asked for.
 
     Args:
-        stages: What is asked.
+        lengths: Tokens of a sequence, prompt and answer.
         wanted: The model and the card, under the names of ``kvtui plan``.
         own_cards: The cards of the configuration.
 
@@ -45,7 +41,7 @@ def rooms_of(
     from kvtui.memory.plan import plan
 
     rooms = []
-    for tokens in sorted({tokens_of(stage) for stage in stages}):
+    for tokens in sorted(set(lengths)):
         question, told = plan({**wanted, "context": tokens}, own_cards)
         rooms.append(
             Room(
@@ -60,9 +56,3 @@ def rooms_of(
             )
         )
     return tuple(rooms)
-
-
-def tokens_of(stage: Stage) -> int:
-    """Tokens of one of its sequences; of a prompt that is no synthetic one by its characters."""
-    longest = max((len(text) for text in stage.texts), default=0)
-    return (stage.prompt_tokens or longest // _CHARACTERS) + stage.max_tokens

@@ -23,6 +23,8 @@ MOST_REQUESTS = 1_000_000
 MOST_TOKENS = 4_000_000
 _MOST_STAGES = 1000
 _MOST_FILE = 16 << 20
+_CHARACTERS = 4
+"""Characters of English a token, for prompts whose tokens nobody has counted yet."""
 
 
 class WorkloadError(ValueError):
@@ -54,6 +56,12 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Keep when each read came, for figures over the position in the answer."""
     target: int = 0
     """Which of the workload's targets answers it."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of one sequence; of a prompt that is no synthetic one by its characters."""
+        longest = max((len(text) for text in self.texts), default=0)
+        return (self.prompt_tokens or longest // _CHARACTERS) + self.max_tokens
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

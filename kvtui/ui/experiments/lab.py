@@ -24,13 +24,19 @@ class Lab:
     """One for the app; it holds at most one run, the latest."""
 
     def __init__(
-        self, conductor: Conductor, options: Mapping[str, Any], on_over: Callable[[], object]
+        self,
+        conductor: Conductor,
+        options: Mapping[str, Any],
+        *,
+        on_begin: Callable[[], object],
+        on_over: Callable[[], object],
     ) -> None:
         """Nothing is sent before ``begin``.
 
         Args:
             conductor: The main screen's: its session, endpoint and model are used.
             options: The command line's, for what all requests have in common.
+            on_begin: Told when a run has begun.
             on_over: Told when a run has ended, on the run's thread.
         """
         self.conductor = conductor
@@ -39,6 +45,7 @@ class Lab:
         """Preset → the fields as typed."""
         self.experiment: Experiment | None = None
         self._options = dict(options)
+        self._on_begin = on_begin
         self._on_over = on_over
 
     @property
@@ -136,6 +143,7 @@ class Lab:
             on_over=self._on_over,
         )
         self.experiment.start()
+        self._on_begin()
         return self.experiment
 
     def close(self) -> None:

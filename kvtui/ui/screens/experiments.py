@@ -28,7 +28,7 @@ from kvtui.ui.widgets.results_view import ResultsView
 from kvtui.ui.widgets.too_small import TooSmall
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
     from textual.timer import Timer
@@ -64,9 +64,16 @@ class ExperimentsScreen(BenchScreen):
             super().__init__()
             self.entries = tuple(entries)
 
-    def __init__(self, lab: Lab) -> None:
+    def __init__(self, lab: Lab, show_runs: Callable[[], None]) -> None:
+        """Show the form, or what runs.
+
+        Args:
+            lab: Keeps what was typed, and the run, while the screen is away.
+            show_runs: Opens the recorded runs.
+        """
         super().__init__()
         self.lab = lab
+        self._show_runs = show_runs
         self.mode: Mode = "form"
         self.asked: Asked = lab.ask()
         self.recent: tuple[Entry, ...] = ()
@@ -246,9 +253,6 @@ class ExperimentsScreen(BenchScreen):
         except (RecordError, ValueError) as error:
             self.say(str(error), "error")
             return
-        watch = getattr(getattr(self.app, "main", None), "watch_experiment", None)
-        if watch is not None:
-            watch()
         self._enter("live")
         self.tick()
 
@@ -372,9 +376,7 @@ class ExperimentsScreen(BenchScreen):
 
     def action_runs(self) -> None:
         """The recorded runs."""
-        runs = getattr(getattr(self.app, "main", None), "action_runs", None)
-        if runs is not None:
-            runs()
+        self._show_runs()
 
     def action_back(self) -> None:
         """The first that applies."""

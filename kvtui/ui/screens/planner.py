@@ -29,7 +29,7 @@ from kvtui.ui.widgets.planner_plot import PlotPane
 from kvtui.ui.widgets.too_small import TooSmall
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
     from textual.timer import Timer
@@ -75,9 +75,15 @@ class PlannerScreen(Screen[str | None]):
         Binding("up,shift+tab", "app.focus_previous", "Field before", show=False, priority=True),
     ]
 
-    def __init__(self, view: MemoryView) -> None:
-        """Open with the Memory pane's choices; nothing of it changes before `take_over`."""
+    def __init__(self, view: MemoryView, stop: Callable[[], None]) -> None:
+        """Open with the Memory pane's choices; nothing of it changes before `take_over`.
+
+        Args:
+            view: Those choices.
+            stop: Stops the stream behind.
+        """
         super().__init__()
+        self._stop = stop
         self.view = view
         self.known: Known = known_of(view)
         self.planner = Planner(self.known)
@@ -248,9 +254,7 @@ class PlannerScreen(Screen[str | None]):
 
     def action_stop(self) -> None:
         """Stop the stream behind."""
-        stop = getattr(getattr(self.app, "main", None), "action_stop", None)
-        if stop is not None:
-            stop()
+        self._stop()
 
     def action_leave(self) -> None:
         """Back."""

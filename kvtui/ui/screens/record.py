@@ -22,7 +22,8 @@ from kvtui.ui.widgets.results_view import ResultsView
 from kvtui.ui.widgets.too_small import TooSmall
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from textual.app import ComposeResult
 
@@ -38,8 +39,16 @@ class RecordScreen(BenchScreen):
     NAME = "Run"
     BINDINGS = bindings([offer.command for offer in RECORD])
 
-    def __init__(self, results: Results, gaps: Gaps) -> None:
+    def __init__(self, results: Results, gaps: Gaps, *, replay: Callable[[Path], str]) -> None:
+        """Show a run.
+
+        Args:
+            results: What it came to.
+            gaps: Between its chunks.
+            replay: Plays a record again on the main screen; returns why it cannot be, or nothing.
+        """
         super().__init__()
+        self._replay = replay
         self.shown = results
         self.gaps = gaps
         self.head = BenchBar(later("runs"))
@@ -76,8 +85,7 @@ class RecordScreen(BenchScreen):
 
     def action_replay(self) -> None:
         """Play it again on the main screen."""
-        main = getattr(self.app, "main", None)
-        if main is not None and (problem := main.replay_run(self.shown.record.path)):
+        if problem := self._replay(self.shown.record.path):
             self.say(problem, "warning")
 
     def action_back(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from textual.binding import Binding
 from textual.containers import Vertical
@@ -35,6 +35,19 @@ if TYPE_CHECKING:
 PAGE = 10
 
 
+class UseOfRuns(Protocol):
+    """What can be done with a recorded run beside reading it."""
+
+    def open(self) -> None:
+        """The Experiments screen in place of this one."""
+
+    def resume(self, record: Any) -> None:
+        """Go on with a half-done record on the Experiments screen."""
+
+    def replay(self, path: Path) -> str:
+        """Play it again on the main screen; returns why it cannot be, or nothing."""
+
+
 class RunsScreen(BenchScreen):
     """A list, and what can be done with one run or several."""
 
@@ -64,8 +77,14 @@ class RunsScreen(BenchScreen):
             super().__init__()
             self.then, self.value = then, value
 
-    def __init__(self) -> None:
+    def __init__(self, use: UseOfRuns) -> None:
+        """Read nothing yet.
+
+        Args:
+            use: What else a recorded run is good for.
+        """
         super().__init__()
+        self._use = use
         self.head = BenchBar(later("runs"))
         self.filter = Input(placeholder=tr("words to look for"), id="runs-filter", compact=True)
         self.list = RunsList()
@@ -201,7 +220,7 @@ class RunsScreen(BenchScreen):
     def _open(self, found: Any) -> None:
         from kvtui.ui.screens.record import RecordScreen
 
-        self.app.push_screen(RecordScreen(*found))
+        self.app.push_screen(RecordScreen(*found, replay=self._use.replay))
 
     def action_export(self) -> None:
         """Write its results to a file."""
@@ -282,24 +301,17 @@ class RunsScreen(BenchScreen):
         self._read(partial(read_record, entry.path), self._resume)
 
     def _resume(self, record: Any) -> None:
-        main = getattr(self.app, "main", None)
-        if main is not None:
-            main.resume_run(record)
+        self._use.resume(record)
 
     def action_replay(self) -> None:
         """Play it again on the main screen."""
         entry = self._here()
-        main = getattr(self.app, "main", None)
-        if entry is None or main is None:
-            return
-        if problem := main.replay_run(entry.path):
+        if entry is not None and (problem := self._use.replay(entry.path)):
             self.say(problem, "warning")
 
     def action_experiments(self) -> None:
         """The Experiments screen in place of this one."""
-        main = getattr(self.app, "main", None)
-        if main is not None:
-            main.action_experiments()
+        self._use.open()
 
     # --- several ----------------------------------------------------------------------------------
 

@@ -18,6 +18,8 @@ from kvtui.ui.prompt.form import FormError, parse_form
 from kvtui.ui.terminal.paste import LONGEST
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual import events
     from textual.app import ComposeResult
 
@@ -104,9 +106,16 @@ class PromptEditor(Vertical):
         Binding("ctrl+o", "file", "From a file", show=False),
     ]
 
-    def __init__(self, form: PromptForm) -> None:
+    def __init__(self, form: PromptForm, earlier: Callable[[], list[str]]) -> None:
+        """Show a form.
+
+        Args:
+            form: What is edited.
+            earlier: The prompts that were sent before, the latest last.
+        """
         super().__init__(classes="-no-zoom")  # a double click marks a word here
         self._form = form
+        self._earlier = earlier
         self._browsing: Browsing | None = None
         self._browsed = ""
         self._too_long = len(form.prompt) > LONGEST
@@ -175,7 +184,7 @@ class PromptEditor(Vertical):
         if self._browsing is None or self._browsed != area.text:
             from kvtui.ui.prompt.history import Browsing
 
-            self._browsing = Browsing(self._entries(), area.text)
+            self._browsing = Browsing(self._earlier(), area.text)
         text = self._browsing.step(back)
         if text is not None:
             self.set_prompt(text)
@@ -183,10 +192,6 @@ class PromptEditor(Vertical):
             self.app.notify(tr("No prompt was sent yet."), markup=False)
         self._browsed = area.text
         self._check()
-
-    def _entries(self) -> list[str]:
-        history = getattr(self.screen, "prompts", None)
-        return [] if history is None else list(history.entries)
 
     def action_file(self) -> None:
         """The prompt from a file."""

@@ -14,6 +14,8 @@ from kvtui.ui.widgets.panes import FiguresView, PromptBar, pane_title
 from kvtui.ui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual import events
     from textual.app import ComposeResult
 
@@ -142,14 +144,14 @@ class StreamPane(Vertical):
 
     # --- what takes a place when asked for --------------------------------------------------------
 
-    async def open_editor(self, form: PromptForm) -> None:
-        """Edit the prompt in its place."""
+    async def open_editor(self, form: PromptForm, earlier: Callable[[], list[str]]) -> None:
+        """Edit the prompt in its place; ``earlier`` are the prompts that were sent before."""
         from kvtui.ui.widgets.editor import PromptEditor
 
         if self.editor is not None:
             self.editor.focus_prompt()
             return
-        self.editor = PromptEditor(form)
+        self.editor = PromptEditor(form, earlier)
         self.prompt.display = False
         await self.mount(self.editor)
         self.editor.focus_prompt()

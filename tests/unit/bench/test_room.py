@@ -7,7 +7,7 @@ import pytest
 from kvtui.bench.evaluation.findings import findings_of
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.figures.summary import levels_of
-from kvtui.bench.work.room import rooms_of, tokens_of
+from kvtui.bench.work.room import rooms_of
 from kvtui.bench.work.workload import Spec, Workload, as_table, expand, from_table
 from kvtui.memory.errors import PlanError
 
@@ -20,9 +20,13 @@ def sweep(*streams: int) -> Workload:
     return expand(spec, "sweep")
 
 
+def lengths(workload: Workload) -> list[int]:
+    return [stage.tokens for stage in workload.stages]
+
+
 def test_the_room_by_hand() -> None:
     """8,030,261,248 weights in 2 bytes; 1,024 tokens take 2 · 32 · 8 · 128 · 2 bytes each."""
-    (room,) = rooms_of(sweep(1).stages, WANTED, ())
+    (room,) = rooms_of(lengths(sweep(1)), WANTED, ())
     each = 1024 * 2 * 32 * 8 * 128 * 2
     assert (room.tokens, room.bytes_per_sequence) == (1024, each)
     assert room.sequences == (24 * GIB - 2 * 8_030_261_248) // each
@@ -32,13 +36,13 @@ def test_the_room_by_hand() -> None:
 
 def test_each_length_has_its_room() -> None:
     spec = Spec(prompt_tokens=(448, 960), max_tokens=(64,), concurrency=(1, 2), requests=4)
-    short, long = rooms_of(expand(spec, "sweep").stages, WANTED, ())
+    short, long = rooms_of(lengths(expand(spec, "sweep")), WANTED, ())
     assert (short.tokens, long.tokens) == (512, 1024)
     assert short.sequences >= 2 * long.sequences
     own = expand(Spec(prompts=("abcd" * 100,), max_tokens=(28,), requests=1), "own")
-    assert tokens_of(own.stages[0]) == 128
+    assert own.stages[0].tokens == 128
     with pytest.raises(PlanError):
-        rooms_of(own.stages, {**WANTED, "gpu": "no such card"}, ())
+        rooms_of(lengths(own), {**WANTED, "gpu": "no such card"}, ())
 
 
 @pytest.mark.parametrize(
@@ -52,7 +56,7 @@ def test_each_length_has_its_room() -> None:
 )
 def test_beside_the_knee(rates: dict[int, float], said: str) -> None:
     workload = sweep(*rates)
-    rooms = rooms_of(workload.stages, WANTED, ())
+    rooms = rooms_of(lengths(workload), WANTED, ())
     assert 60 < rooms[0].sequences < 80
     workload = Workload(preset="sweep", stages=workload.stages, rooms=rooms)
     samples = [

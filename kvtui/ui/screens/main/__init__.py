@@ -1,4 +1,6 @@
-"""The main screen: three panes, and what its keys do, a module for each subject.
+"""The main screen: three panes, and what its keys do.
 
-``screen`` holds the screen; each other module is one mixin of it, with the commands of one subject.
+``screen`` arranges the panes and says who does what for each command of the table. Each other
+module is one collaborator with the commands of one subject; it is given what it needs, knows
+nothing of the screen, and finds in ``opened`` what has been loaded and begun so far.
 """

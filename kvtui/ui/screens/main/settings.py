@@ -1,4 +1,4 @@
-"""The settings screen opened, and what was written there taken up: a mixin of the main screen."""
+"""The settings screen opened, and what was written there taken up."""
 
 from __future__ import annotations
 
@@ -9,33 +9,58 @@ from typing import TYPE_CHECKING, Any
 from kvtui.language import tr
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kvtui.config import Settings
     from kvtui.ui.memory import MemoryView
-    from kvtui.ui.stream.conductor import Conductor
-    from kvtui.ui.widgets.stream_pane import StreamPane
+    from kvtui.ui.screens.main.dialogs import Dialogs
+    from kvtui.ui.screens.main.memory_choices import MemoryChoices
+    from kvtui.ui.screens.main.opened import Opened
+    from kvtui.ui.screens.main.prompts import Prompts
+    from kvtui.ui.screens.main.requests import Requests
+    from kvtui.ui.screens.main.shell import Say, Shell
 
 
-class SettingsActions:
-    """One action, and what follows from it."""
+class SettingsTaker:
+    """Opens the screen of settings, and lets what is written there hold from then on."""
 
-    if TYPE_CHECKING:
-        # Of the screen's other parts:
-        # ruff: noqa: D102
-        conductor: Conductor | None
-        memory: MemoryView | None
-        stream: StreamPane
+    def __init__(
+        self,
+        opened: Opened,
+        shell: Shell,
+        memory: MemoryChoices,
+        requests: Requests,
+        prompts: Prompts,
+        dialogs: Dialogs,
+        say: Say,
+        *,
+        set_fps: Callable[[int], None],
+    ) -> None:
+        """The settings of the start are taken up elsewhere.
 
-        @property
-        def app(self) -> Any: ...
-        def say(self, sentence: str, severity: Any = "information") -> None: ...
-        def show_memory(self) -> None: ...
-        def set_fps(self, fps: int) -> None: ...
-        def let_prompts_be_kept(self, kept: bool) -> None: ...
+        Args:
+            opened: Holds the choices that settings preset.
+            shell: Options, theme, and what is remembered of it.
+            memory: Shows the choices.
+            requests: Take the prompt's settings.
+            prompts: Are kept, or not.
+            dialogs: Show the screen.
+            say: Says what is wrong with the file or a value.
+            set_fps: Takes another number of frames a second.
+        """
+        self._opened = opened
+        self._shell = shell
+        self._memory = memory
+        self._requests = requests
+        self._prompts = prompts
+        self._dialogs = dialogs
+        self._say = say
+        self._set_fps = set_fps
 
-    def action_settings(self) -> None:
+    def open(self) -> None:
         """Every setting, to see and to change."""
-        if self.conductor is None:
-            self.say(tr("One moment: kvtui is still starting."))
+        if self._opened.conductor is None:
+            self._say(tr("One moment: kvtui is still starting."))
             return
         from kvtui.bench.records.record import runs_path
         from kvtui.config import ConfigError, load_settings
@@ -45,7 +70,7 @@ class SettingsActions:
         try:
             settings = load_settings()
         except ConfigError as error:  # written over a damaged file, all else in it would be lost
-            self.say(tr("{error} Mend the file first.", error=error), "error")
+            self._say(tr("{error} Mend the file first.", error=error), "error")
             return
         places = (
             ("config", str(config_path())),
@@ -53,45 +78,49 @@ class SettingsActions:
             ("runs", str(runs_path())),
             ("themes", str(themes_path())),
         )
-        remembered = self.app.remembered.get("theme", str)
-        screen = SettingsScreen(settings, self.app.options, remembered, places)
-        self.app.push_screen(screen, self._take_settings)
+        remembered = self._shell.remembered.get("theme", str)
+        screen = SettingsScreen(settings, self._shell.options, remembered, places)
+        self._dialogs.open(screen, self._take)
 
-    def _take_settings(self, written: tuple[Settings, frozenset[str]] | None) -> None:
+    def _take(self, written: tuple[Settings, frozenset[str]] | None) -> None:
         if written is None:
             return
-        from kvtui.ui.settings import VARIABLES
-
         settings, keys = written
         for key in keys:
             section, _, name = key.partition(".")
-            ruled = self.app.options.get(name) not in (None, "") or os.environ.get(
-                VARIABLES.get(name, "")
-            )
-            if section == "defaults" and not ruled:
+            if section == "defaults" and not self._ruled(name):
                 self._take_default(name, settings)
-        if self.memory is not None and any(key.startswith("cards.") for key in keys):
+        memory = self._opened.memory
+        if memory is not None and any(key.startswith("cards.") for key in keys):
             from kvtui.ui.memory import own_cards
 
-            self.memory.own_cards = tuple(own_cards(settings.cards))
-        self.show_memory()
+            memory.own_cards = tuple(own_cards(settings.cards))
+        self._memory.show()
+
+    def _ruled(self, name: str) -> bool:
+        """A flag or a variable decides this one until the next start."""
+        from kvtui.ui.settings import VARIABLES
+
+        if self._shell.options.get(name) not in (None, ""):
+            return True
+        return bool(os.environ.get(VARIABLES.get(name, "")))
 
     def _take_default(self, name: str, settings: Settings) -> None:
         """Let one of the defaults hold from now on, where that needs no new start."""
         value = getattr(settings.defaults, name)
-        if name in ("prompt", "max_tokens", "temperature") and self.conductor is not None:
+        conductor, memory = self._opened.conductor, self._opened.memory
+        if name in ("prompt", "max_tokens", "temperature") and conductor is not None:
             if name != "prompt" or value:
-                self.conductor.form = replace(self.conductor.form, **{name: value})
-                self.stream.prompt.form = self.conductor.form
+                self._requests.take_form(replace(conductor.form, **{name: value}))
         elif name == "theme":
-            self.app.remembered.put("theme", None)
-            self.app.theme = value or self.app.usual_theme
+            self._shell.remembered.put("theme", None)
+            self._shell.theme = value or self._shell.usual_theme
         elif name == "fps":
-            self.set_fps(value)
+            self._set_fps(value)
         elif name == "prompt_history":
-            self.let_prompts_be_kept(value)
-        elif self.memory is not None:
-            self._take_memory_default(self.memory, name, value)
+            self._prompts.let_be_kept(value)
+        elif memory is not None:
+            self._take_memory_default(memory, name, value)
 
     def _take_memory_default(self, memory: MemoryView, name: str, value: Any) -> None:
         try:
@@ -106,4 +135,4 @@ class SettingsActions:
             elif name == "concurrency":
                 memory.users = value
         except ValueError as error:
-            self.say(str(error), "warning")
+            self._say(str(error), "warning")

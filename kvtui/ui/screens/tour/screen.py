@@ -8,7 +8,7 @@ the endpoint of the screen underneath.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.binding import Binding
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from kvtui.ui.memory import MemoryView
+    from kvtui.ui.screens.main.shell import Shell
     from kvtui.ui.stream.conductor import Conductor
     from kvtui.ui.stream.frame import Frame
     from kvtui.ui.tour.script import Ask, Shown
@@ -41,26 +42,26 @@ class TourScreen(MainScreen):
 
     def __init__(
         self,
+        shell: Shell,
         conductor: Conductor,
         memory: MemoryView,
-        open_endpoint: Callable[[TourScreen], None],
         close: Callable[[], None],
         *,
         fps: int = 30,
     ) -> None:
-        """Take what it runs on.
+        """Take what it runs on; ``opened.sessions`` is there before it is mounted.
 
         Args:
+            shell: The app around the screen.
             conductor: Runs its requests; nobody else's.
             memory: Its choices of the Memory pane.
-            open_endpoint: Has the embedded engine prepared; an ``EndpointReady`` follows.
             close: Ends what was opened for it.
             fps: Frames per second.
         """
-        super().__init__(fps=fps)
-        self.conductor = conductor
-        self.memory = memory
-        self._open_endpoint = open_endpoint
+        super().__init__(shell, fps=fps)
+        self.opened.conductor = self._conductor = conductor
+        self.opened.memory = self._memory = memory
+        self.advice.silent = True  # the panel says what there is to say
         self._close = close
         self._steps = steps()
         self._at = 0
@@ -79,17 +80,13 @@ class TourScreen(MainScreen):
     def on_mount(self) -> None:
         """Begin."""
         self.add_class("-tour")
-        self.stream.prompt.form = self.conductor_.form
-        self.stream.figures.state = self.conductor_.stream
+        self.stream.prompt.form = self._conductor.form
+        self.stream.figures.state = self._conductor.stream
         self.show_endpoint()
         self._explain(tr("The embedded engine is starting: no key, no network, nothing to pay."))
-        self._open_endpoint(self)
-
-    @property
-    def conductor_(self) -> Conductor:
-        """The tour's conductor, which it has from the start."""
-        assert self.conductor is not None
-        return self.conductor
+        sessions, session = self.opened.sessions, self._conductor.session
+        if sessions is not None and session is not None:
+            sessions.prepare(session)
 
     @property
     def step(self) -> Step:
@@ -99,55 +96,62 @@ class TourScreen(MainScreen):
     def on_endpoint_ready(self, message: EndpointReady) -> None:
         """The engine answers: the first step begins, or the one that was waiting."""
         super().on_endpoint_ready(message)
-        if self.conductor_.endpoint.ready:
+        message.prevent_default()  # else it would be taken up once more
+        if self._conductor.endpoint.ready:
             self._enter()
 
     def on_opening_failed(self, message: OpeningFailed) -> None:
         """Without the engine there is no tour."""
         super().on_opening_failed(message)
-        self._explain(self.conductor_.endpoint.problem)
+        message.prevent_default()
+        self._explain(self._conductor.endpoint.problem)
 
     def on_unmount(self) -> None:
-        """The server is asked no more, and the engine that was started for the tour ends."""
-        super().on_unmount()
+        """The engine that was started for the tour ends."""
         self._close()
 
     # --- steps ----------------------------------------------------------------------------------
 
-    def action_run(self) -> None:
-        """Enter goes on; the steps send the prompts."""
-        self.action_tour_next()
+    def actions(self) -> dict[str, Callable[..., Any]]:
+        """Enter goes on, since the steps send the prompts; F2 leaves as it came."""
+        return {
+            **super().actions(),
+            "run": self.next_step,
+            "back": self.back,
+            "tour": self._leave,
+            "tour_next": self.next_step,
+            "tour_back": self.step_before,
+        }
 
-    def action_tour_next(self) -> None:
+    def next_step(self) -> None:
         """The next step; behind the last one the tour is over."""
         if self._at + 1 < len(self._steps):
             self._go(self._at + 1)
         else:
             self.dismiss()
 
-    def action_tour_back(self) -> None:
+    def step_before(self) -> None:
         """The step before."""
         if self._at:
             self._go(self._at - 1)
 
-    async def action_back(self) -> None:
+    async def back(self) -> None:
         """Esc: leave the field, else the tour."""
         if self.stream.editor is not None:
-            await super().action_back()
+            await super().back()
         else:
             self.dismiss()
 
-    async def action_tour(self) -> None:
-        """F2 leaves as it came."""
+    def _leave(self) -> None:
         self.dismiss()
 
     def _go(self, at: int) -> None:
         """To another step; a run on its way is stopped first."""
-        if not self.conductor_.endpoint.ready:
+        if not self._conductor.endpoint.ready:
             return
-        if self.conductor_.running:
+        if self._conductor.running:
             self._due = at
-            self.action_stop()
+            self.requests.stop()
             return
         self._at = at
         self._enter()
@@ -157,9 +161,9 @@ class TourScreen(MainScreen):
         step = self.step
         if step.memory is not None:
             self._show(step.memory)
-        elif self.memory is not None and self.memory.as_if and step.run is not None:
-            self.memory.toggle_as_if()
-        self.show_memory()
+        elif self._memory.as_if and step.run is not None:
+            self._memory.toggle_as_if()
+        self.memory_choices.show()
         if step.run is None:
             self._explain(step.said(self._facts))
             return
@@ -168,34 +172,33 @@ class TourScreen(MainScreen):
 
     def _send(self, ask: Ask) -> None:
         """The same as editing the prompt, choosing the model and pressing Enter."""
-        conductor = self.conductor_
-        conductor.form = replace(
-            conductor.form,
+        form = replace(
+            self._conductor.form,
             prompt=" ".join([ask.prompt] * ask.times),
             max_tokens=ask.max_tokens,
             temperature=0.0,
             repeats=1,
             kv_cache=ask.cache,
         )
-        self.stream.prompt.form = conductor.form
-        self._take_served(ask.model or self._own_model())
-        super().action_run()
+        self.requests.take_form(form)
+        self.requests.take_model(ask.model or self._own_model())
+        self.requests.run()
 
     def _own_model(self) -> str:
         """The engine's own model, also where the screen underneath asks for a demo."""
-        prepared = self.conductor_.prepared
+        prepared = self._conductor.prepared
         assert prepared is not None
         return next((name for name in prepared.models if not is_demo(name)), prepared.model or "")
 
     def _show(self, shown: Shown) -> None:
         """The same as m, g, c, b, W."""
-        assert self.memory is not None
-        self.memory.choose_model(shown.model)
-        self.memory.choose_card(shown.card)
-        self.memory.context = shown.context
-        self.memory.users = shown.users
-        self.memory.choose_weights(shown.weights)
-        self._facts.shows(self.memory.state(self.live_tokens))
+        memory = self._memory
+        memory.choose_model(shown.model)
+        memory.choose_card(shown.card)
+        memory.context = shown.context
+        memory.users = shown.users
+        memory.choose_weights(shown.weights)
+        self._facts.shows(memory.state(self.memory_choices.live_tokens))
 
     def show_frame(self, frame: Frame) -> None:
         """A run that ended is explained, or makes room for the step that is due."""
@@ -210,12 +213,6 @@ class TourScreen(MainScreen):
         if run is not None:
             self._facts.ran(run.label, frame.finished[-1])
         self._explain(self.step.said(self._facts))
-
-    def advise_on_frame(self, frame: Frame) -> None:
-        """The panel says what there is to say."""
-
-    def advise_on_choice(self) -> None:
-        """As above."""
 
     def _explain(self, text: str) -> None:
         self.panel.shown = (self._at + 1, len(self._steps), self.step.title, text)

@@ -1,0 +1,111 @@
+"""The endpoint: shown, prepared again, left for another."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from kvtui.language import tr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kvtui.ui.screens.main.dialogs import Dialogs
+    from kvtui.ui.screens.main.memory_choices import MemoryChoices
+    from kvtui.ui.screens.main.opened import Opened
+    from kvtui.ui.screens.main.presenting import Presenter
+    from kvtui.ui.screens.main.shell import Say
+
+_STOP_S = 3.0
+"""A stream that is stopped ends within a tenth of this; the bound is for what hangs."""
+
+
+class Endpoints:
+    """Who answers, and how that is changed."""
+
+    def __init__(
+        self,
+        opened: Opened,
+        memory: MemoryChoices,
+        presenter: Presenter,
+        dialogs: Dialogs,
+        say: Say,
+        options: Mapping[str, Any],
+        *,
+        show: Callable[[], None],
+        tick: Callable[[], None],
+    ) -> None:
+        """Nobody answers yet.
+
+        Args:
+            opened: Holds the session and what is known of the endpoint.
+            memory: Shows the model that answers.
+            presenter: Hides hosts from an audience.
+            dialogs: The list of endpoints.
+            say: Says why nothing can be changed now.
+            options: The command line's, which the start went by.
+            show: Draws what is known of the endpoint.
+            tick: Shows how far a stream is that is being stopped.
+        """
+        self._opened = opened
+        self._memory = memory
+        self._presenter = presenter
+        self._dialogs = dialogs
+        self._say = say
+        self._options = options
+        self.show = show
+        self._tick = tick
+        self.chosen = ""
+        """What was chosen here; empty is what the start said."""
+
+    def ask_models(self, *, run: bool) -> None:
+        """Ask the server for its models, again or for the first time; with ``run`` then send."""
+        self._prepare(run=run)
+        self._memory.show()
+
+    def restart_engine(self) -> None:
+        """The engine's process is gone: start another, off this thread."""
+        self._say(tr("The embedded engine is gone; it is being started again."), "warning")
+        self._prepare(run=False)  # a run asked for meanwhile waits for it
+
+    def _prepare(self, *, run: bool) -> None:
+        conductor, sessions = self._opened.conductor, self._opened.sessions
+        if conductor is not None and sessions is not None and conductor.session is not None:
+            conductor.prepare_again(run=run)
+            self.show()
+            sessions.prepare(conductor.session)
+
+    def choose(self) -> None:
+        """Choose the endpoint among the profiles."""
+        conductor = self._opened.conductor
+        if conductor is None or conductor.session is None:
+            self._say(tr("One moment: kvtui is still starting."))
+            return
+        from kvtui.ui.endpoint.choices import endpoint_choices
+        from kvtui.ui.opening.settings import read_settings
+
+        settings, problem = read_settings()
+        if problem:
+            self._say(problem, "warning")
+        choices = endpoint_choices(settings, self._options, hidden=self._presenter.presenting)
+        self._dialogs.pick(tr("Endpoint"), choices, self.chosen, self.take)
+
+    async def take(self, choice: str) -> None:
+        """Stop what runs, leave the endpoint and prepare the one chosen."""
+        conductor, sessions = self._opened.conductor, self._opened.sessions
+        if conductor is None or sessions is None:
+            return
+        if self._opened.experimenting:
+            self._say(tr("An experiment is running on this endpoint: x shows it, esc stops it."))
+            return
+        conductor.stop()
+        for _ in range(int(_STOP_S / 0.02)):
+            if not conductor.running:
+                break
+            await asyncio.sleep(0.02)
+            self._tick()
+        self.chosen = choice
+        self._opened.leave_endpoint()
+        sessions.change(choice)
+        self.show()
+        self._memory.show()

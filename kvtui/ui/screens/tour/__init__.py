@@ -1,0 +1,1 @@
+"""The tour: a main screen of its own that plays the steps, and what it runs on."""
