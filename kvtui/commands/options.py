@@ -101,7 +101,7 @@ class VariableName(click.ParamType[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return it; what is no variable's name is refused."""
-        from kvtui.config.keys import variable_problem
+        from kvtui.config.variables import variable_problem
 
         problem = variable_problem(str(value))
         if problem:

@@ -10,7 +10,8 @@ from kvtui.config.file import (
     load_settings,
     parse_settings,
 )
-from kvtui.config.keys import KEY_VARIABLES, OPENAI_URL, TAOTOKEN_URL, variable_problem
+from kvtui.config.keys import KEY_VARIABLES, OPENAI_URL, TAOTOKEN_URL
+from kvtui.config.variables import variable_problem
 from kvtui.places import config_path
 
 __all__ = [

@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
-from kvtui.config.keys import variable_problem
+from kvtui.config.variables import variable_problem
 from kvtui.language import tr
 from kvtui.places import config_path as config_path  # where it lies
 from kvtui.reading import read_at_most
