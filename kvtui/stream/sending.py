@@ -69,6 +69,7 @@ class SentBody(payload.BytesPayload):
 
     def __init__(self, data: bytes, flight: Flight) -> None:
         super().__init__(data)
+        self._data = data
         self._flight = flight
 
     async def write_with_length(
@@ -76,9 +77,12 @@ class SentBody(payload.BytesPayload):
     ) -> None:
         """Write it; how much of it aiohttp and the socket have taken is seen here."""
         write: Any = writer.write
-        data = self._value if content_length is None else self._value[:content_length]
         stamp = perf_counter()
-        await write(data, drain=False)  # what is left is waited for here, so that it is seen
+        try:
+            # What is left is waited for here, so that it is seen.
+            await write(self._data[:content_length], drain=False)
+        except TypeError:  # not promised: a later writer may know no such word
+            await write(self._data[:content_length])
         transport = getattr(writer, "transport", None)
         while _unsent(transport):
             stamp = perf_counter()

@@ -59,8 +59,9 @@ class _Handler(ResponseHandler):
             data = data[end + 4 :]
         if data:
             super().data_received(data)
-        payload = self._payload
-        self.marks.append((payload.total_bytes if payload is not None else 0, now))
+        # Private: without it nothing is marked, and pieces are stamped when the task reads them.
+        payload = getattr(self, "_payload", None)
+        self.marks.append((getattr(payload, "total_bytes", 0), now))
         error = self.exception()
         if error and payload and not payload.is_eof() and payload.exception() is None:
             # What came is no HTTP any more: whoever reads the body shall not wait for the rest.
