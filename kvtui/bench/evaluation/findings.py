@@ -24,7 +24,7 @@ from kvtui.bench.work.room import Room
 from kvtui.bench.work.workload import Workload
 from kvtui.failure import advice_shown
 from kvtui.language import counted, later, retold, tr
-from kvtui.text import milliseconds
+from kvtui.text import count, milliseconds, rate
 
 KNEE_GAIN = 0.1
 """Beyond the knee, doubling the streams raises throughput by less than this part."""
@@ -69,9 +69,41 @@ def findings_of(
         found.append(search.found(workload, levels))
     elif workload.slo:
         found += _goodput(levels)
+    found += _stopped(samples)
     found += _cautions(workload, levels, measured)
     found += prompt_lengths(workload, measured, words)
     return found
+
+
+def _stopped(samples: Sequence[Sample]) -> list[Finding]:
+    """What was stopped is in no median; of a single one is told what it came to."""
+    stopped = [s for s in samples if s.stopped and not s.warmup]
+    if not stopped:
+        return []
+    only = stopped[0] if len(stopped) == 1 else None
+    if only is None or only.ttft_ms is None:
+        text = counted(
+            len(stopped),
+            later("{n} request was stopped and is in no figure."),
+            later("{n} requests were stopped and are in no figure."),
+        )
+        return [Finding("stopped", text, None, {"requests": len(stopped)})]
+    figures = {
+        "requests": 1,
+        "tokens": only.tokens,
+        "ttft_ms": only.ttft_ms,
+        "tpot_ms": only.tpot_ms,
+        "decode_tps": only.decode_tps,
+    }
+    text = tr(
+        "1 request was stopped after {tokens} tokens and is in no median: TTFT {ttft}, TPOT {tpot},"
+        " {tps} tok/s up to its last token.",
+        tokens=count(only.tokens),
+        ttft=milliseconds(only.ttft_ms),
+        tpot=milliseconds(only.tpot_ms),
+        tps=rate(only.decode_tps),
+    )
+    return [Finding("stopped", text, None, figures)]
 
 
 def _load(workload: Workload, levels: Sequence[Level]) -> list[Finding]:
