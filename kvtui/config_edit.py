@@ -165,12 +165,11 @@ def edited(
         new.encode()
         settings = parse_settings(tomllib.loads(new), target)
     except (ConfigError, RecursionError) as error:
-        raise ConfigError(f"Not written: {error}") from None
+        raise ConfigError(tr("Not written: {why}", why=error)) from None
     except ValueError:
         shown = ", ".join(one_line(str(value), 60) for value in changes.values())
-        raise ConfigError(
-            tr("Not written: {shown!r} is no text that TOML can hold.", shown=shown)
-        ) from None
+        why = tr("{shown!r} is no text that TOML can hold.", shown=shown)
+        raise ConfigError(tr("Not written: {why}", why=why)) from None
     for key, value in changes.items():
         section, _, name = key.partition(".")
         if section == "defaults" and value is not None:
@@ -178,8 +177,8 @@ def edited(
                 check_name(name, value, settings, themes)
             except ValueError as error:
                 text = str(error)
-                end = "" if text.endswith((".", "?")) else "."
-                raise ConfigError(f"Not written: {text}{end}") from None
+                end = "" if text.endswith((".", "?", "。", "？")) else tr(".")
+                raise ConfigError(tr("Not written: {why}", why=f"{text}{end}")) from None
     return new, settings
 
 
@@ -187,7 +186,7 @@ def _no_key_itself(key: str, value: object) -> None:
     """Refuse what should name a variable and does not, before anything could repeat it."""
     named = _parts(key)[-1] == "api_key_env" and isinstance(value, str)
     if named and (problem := variable_problem(str(value))):
-        raise ConfigError(f"Not written: {key}: {problem}.")
+        raise ConfigError(tr("Not written: {why}", why=f"{key}: {problem}."))
 
 
 def write(target: Path, text: str) -> None:

@@ -58,7 +58,7 @@ def retold(text: str, templates: tuple[str, ...]) -> str:
     """
     for template in templates if translated() else ():
         if match := _pattern(template).fullmatch(text):
-            return tr(template, **match.groupdict())
+            return tr(template, **{name: tr(part) for name, part in match.groupdict().items()})
     return text
 
 

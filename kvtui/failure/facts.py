@@ -12,6 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from kvtui.failure.case import Case
 from kvtui.failure.errorobject import page_title, whole
+from kvtui.failure.keyform import problem_shown
 from kvtui.failure.retry import retry_after
 from kvtui.failure.transport import cause_text
 from kvtui.failure.urlform import mended, path_candidates, url_problem
@@ -19,6 +20,11 @@ from kvtui.text import did_you_mean, one_line, redact
 
 _QUOTED = 220
 _NAME = 120
+
+
+def _key_problem(problem: str | None) -> str | None:
+    said = _text(problem)
+    return None if said is None else problem_shown(said)
 
 
 def _text(value: str | None, limit: int = _NAME) -> str | None:
@@ -297,7 +303,7 @@ FACTS: dict[str, Callable[[Case], str | None]] = {
     "key_belongs_to": lambda case: case.evidence.key.belongs_to,
     "key_length": lambda case: _number(case.evidence.key.length or None),
     "key_origin": lambda case: _text(case.evidence.key.origin),
-    "key_problem": lambda case: _text(case.evidence.key.problem),
+    "key_problem": lambda case: _key_problem(case.evidence.key.problem),
     "keys_url": lambda case: case.provider.keys_url if case.provider else None,
     "limit": _limit,
     "location": _location,

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from kvtui.language import later, tr
+from kvtui.language import later, retold
 
 PLACEHOLDER = "placeholder"
 LOGIN_TOKEN = "oauth"
@@ -64,6 +64,45 @@ _OWNERS = (
 )
 
 
+_IS_VARIABLE = later("is the name of a variable, not its value")
+_IS_PLACEHOLDER = later("is a placeholder, not a key")
+_IS_LOGIN = later("has the form of a login (OAuth) token, not of an API key")
+_IS_EMPTY = later("is empty")
+_IS_BLANK = later("is nothing but white space")
+_HAS_WORD = later('begins with "{word}", which belongs to the header, not to the key')
+_IS_ASSIGNED = later("begins with the name of a variable and an equals sign")
+_BEGINS = later("begins with {what} (character 1)")
+_ENDS = later("ends with {what} (character {place})")
+_QUOTED = later("stands in quotes (characters 1 and {place})")
+_BEGINS_QUOTED = later("begins with a quote (character 1)")
+_ENDS_QUOTED = later("ends with a quote (character {place})")
+_HOLDS = later("has {what} at character {place}")
+_A_QUOTE = later("a typographic quote")
+_A_SPACE = later("a space that is not ASCII")
+_A_CONTROL = later("a control or invisible character (U+{code})")
+_A_CHARACTER = later("a character that is not ASCII")
+_PROBLEMS = (
+    _IS_VARIABLE,
+    _IS_PLACEHOLDER,
+    _IS_LOGIN,
+    _IS_EMPTY,
+    _IS_BLANK,
+    _HAS_WORD,
+    _IS_ASSIGNED,
+    _BEGINS,
+    _ENDS,
+    _QUOTED,
+    _BEGINS_QUOTED,
+    _ENDS_QUOTED,
+    _HOLDS,
+)
+
+
+def problem_shown(problem: str) -> str:
+    """What is wrong with a key, which is told in English, in the language in use."""
+    return retold(problem, _PROBLEMS)
+
+
 def inspect_key(key: str) -> KeyForm:
     """Look at a key's form, as it was found (not stripped).
 
@@ -80,45 +119,44 @@ def inspect_key(key: str) -> KeyForm:
 
 def _kind(core: str) -> tuple[str | None, str | None]:
     if _VARIABLE.match(core):
-        return PLACEHOLDER, tr("is the name of a variable, not its value")
+        return PLACEHOLDER, _IS_VARIABLE
     if any(pattern.match(core) for pattern in _PLACEHOLDERS):
-        return PLACEHOLDER, tr("is a placeholder, not a key")
+        return PLACEHOLDER, _IS_PLACEHOLDER
     if _LOGIN_TOKENS.match(core):
-        return LOGIN_TOKEN, tr("has the form of a login (OAuth) token, not of an API key")
+        return LOGIN_TOKEN, _IS_LOGIN
     return None, None
 
 
 def _blank(key: str) -> str | None:
     if not key:
-        return tr("is empty")
-    return tr("is nothing but white space") if not key.strip() else None
+        return _IS_EMPTY
+    return _IS_BLANK if not key.strip() else None
 
 
 def _shape(key: str) -> str | None:
     """The first thing about the characters that no key has, with its position."""
     pasted = _PASTED.match(key)
     if pasted:
-        return tr(
-            'begins with "{word}", which belongs to the header, not to the key',
+        return _HAS_WORD.format(
             word=pasted[1].capitalize(),
         )
     if _ASSIGNED.match(key):
-        return tr("begins with the name of a variable and an equals sign")
+        return _IS_ASSIGNED
     if key[0].isspace():
-        return tr("begins with {what} (character 1)", what=_named(key[0]))
+        return _BEGINS.format(what=_named(key[0]))
     if key[-1].isspace():
         place = len(key.rstrip()) + 1
-        return tr("ends with {what} (character {place})", what=_named(key[-1]), place=place)
+        return _ENDS.format(what=_named(key[-1]), place=place)
     if key[0] in _QUOTES or key[-1] in _QUOTES:
         place = 1 if key[0] in _QUOTES else len(key)
         if len(key) > 1 and key[0] in _QUOTES and key[-1] in _QUOTES:
-            return tr("stands in quotes (characters 1 and {place})", place=len(key))
+            return _QUOTED.format(place=len(key))
         if place == 1:
-            return tr("begins with a quote (character 1)")
-        return tr("ends with a quote (character {place})", place=place)
+            return _BEGINS_QUOTED
+        return _ENDS_QUOTED.format(place=place)
     for place, char in enumerate(key, 1):
         if char.isspace() or not char.isprintable() or not char.isascii():
-            return tr("has {what} at character {place}", what=_named(char), place=place)
+            return _HOLDS.format(what=_named(char), place=place)
     return None
 
 
@@ -137,12 +175,12 @@ _NAMES = {
 def _named(char: str) -> str:
     """What a character is called, without quoting it."""
     if char in _NAMES:
-        return tr(_NAMES[char])
+        return _NAMES[char]
     if char in _QUOTES:
-        return tr("a typographic quote")
+        return _A_QUOTE
     category = unicodedata.category(char)
     if category.startswith("Z"):
-        return tr("a space that is not ASCII")
+        return _A_SPACE
     if category.startswith("C"):
-        return tr("a control or invisible character (U+{code})", code=f"{ord(char):04X}")
-    return tr("a character that is not ASCII")
+        return _A_CONTROL.format(code=f"{ord(char):04X}")
+    return _A_CHARACTER

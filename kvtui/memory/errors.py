@@ -66,11 +66,13 @@ class BadValueError(PlanError):
 
     Attributes:
         field: the option's name.
+        problem: what is wrong with it, without the name.
     """
 
     def __init__(self, field: str, problem: str) -> None:
         self.field = field
-        super().__init__(f"{field} {problem}")
+        self.problem = problem
+        super().__init__(f"{tr(field)} {problem}")
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> tuple[str, ...]:

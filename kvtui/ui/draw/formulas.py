@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kvtui.language import tr
+from kvtui.language import later, retold, tr
 from kvtui.text import UNKNOWN, milliseconds, rate
 
 if TYPE_CHECKING:
     from kvtui.measure.figures import RunFigures
     from kvtui.ui.state import MemoryState, StreamState
 
+_OPENINGS = (later("end-to-end TPS = {rest}"),)
 _NAMES = {
     "ttft_ms": "TTFT",
     "ttfa_ms": "TTFA",
     "tpot_ms": "TPOT",
-    "decode_tps": "decode TPS",
-    "e2e_ms": "end to end",
-    "e2e_tps": "end-to-end TPS",
+    "decode_tps": later("decode TPS"),
+    "e2e_ms": later("end to end"),
+    "e2e_tps": later("end-to-end TPS"),
 }
 
 
@@ -33,9 +34,10 @@ def formulas_text(
     """
     parts: list[str] = []
     if figures is not None:
-        parts.append("The latest run")
+        parts.append(tr("The latest run"))
         for name, label in _NAMES.items():
-            parts.append(f"  {figures.formulas.get(name) or f'{label} = {UNKNOWN}'}")
+            told = retold(figures.formulas.get(name, ""), _OPENINGS)
+            parts.append(f"  {told or f'{tr(label)} = {UNKNOWN}'}")
         parts.append(f"  {_count(stream)}")
     elif stream.running:
         parts += [tr("The run under way"), *(f"  {line}" for line in _live(stream))]
@@ -43,7 +45,7 @@ def formulas_text(
         parts.append(tr("No run yet: the times of the next one stand here, each with its formula."))
     parts.append(_gaps(stream))
     if memory is not None and memory.formula:
-        parts += ["", "KV cache", f"  {memory.formula}"]
+        parts += ["", tr("KV cache"), f"  {memory.formula}"]
     return "\n".join(part for part in parts if part is not None)
 
 
@@ -51,7 +53,12 @@ def _live(stream: StreamState) -> list[str]:
     snapshot = stream.snapshot
     lines = []
     if snapshot.ttft_ms is None:
-        lines.append(f"TTFT = t_first − t_send: {milliseconds(snapshot.prefill_ms)} and counting")
+        lines.append(
+            tr(
+                "TTFT = t_first − t_send: {time} and counting",
+                time=milliseconds(snapshot.prefill_ms),
+            )
+        )
     else:
         lines.append(f"TTFT = t_first − t_send = {milliseconds(snapshot.ttft_ms)}")
     guessed = tr(" (chunks × tokens per chunk until usage corrects it)")
@@ -78,7 +85,7 @@ def _count(stream: StreamState) -> str:
     return tr(
         "N = {tokens:,} tokens, counted by: {token_source}",
         tokens=snapshot.tokens,
-        token_source=snapshot.token_source,
+        token_source=tr(snapshot.token_source),
     )
 
 

@@ -36,7 +36,11 @@ def prompt_rows(form: PromptForm, width: int, *, embedded: bool, paused: bool) -
 def _parameters(form: PromptForm, width: int, embedded: bool) -> Row:
     limit = "auto" if form.max_tokens is None else str(form.max_tokens)
     temperature = "auto" if form.temperature is None else f"{form.temperature:g}"
-    unique = "" if form.repeats == 1 else (" same prompt" if form.same_prompt else " unique prefix")
+    unique = (
+        ""
+        if form.repeats == 1
+        else (tr(" same prompt") if form.same_prompt else tr(" unique prefix"))
+    )
     repeats = f" · ×{form.repeats}" + (unique if width >= 60 else "")
     cache = ""
     if embedded:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kvtui.language import tr
+from kvtui.language import later, tr
 from kvtui.text import UNKNOWN, count, milliseconds, rate
 from kvtui.ui.draw.bars import gauge
 from kvtui.ui.draw.digits import HEIGHT, big
@@ -19,10 +19,10 @@ LEAST_BAR = 6
 
 _SOURCES = {
     "usage": "usage",
-    "continuous": "usage, live",
-    "token_ids": "token ids",
+    "continuous": later("usage, live"),
+    "token_ids": later("token ids"),
     "timings": "timings",
-    "estimate": "estimate",
+    "estimate": later("estimate"),
     "none": UNKNOWN,
 }
 _STEPS = ("connect", "prefill", "decode")
@@ -249,7 +249,7 @@ def _short_figures(state: StreamState) -> list[tuple[str, ...]]:
     """Name and forms of each, the longest first."""
     snapshot = state.snapshot
     tokens = [_tokens(state, "/"), _tokens(state, None)]
-    source = _SOURCES.get(snapshot.token_source, UNKNOWN)
+    source = tr(_SOURCES.get(snapshot.token_source, UNKNOWN))
     live = (tr("live"),) if snapshot.token_source == "continuous" else ()
     return [
         ("tokens", *tokens),
@@ -271,7 +271,7 @@ def _right_figures(state: StreamState) -> list[tuple[str, str]]:
     snapshot = state.snapshot
     tokens = _tokens(state, " / ")
     finish = snapshot.finish_reason or UNKNOWN
-    source = _SOURCES.get(snapshot.token_source, UNKNOWN)
+    source = tr(_SOURCES.get(snapshot.token_source, UNKNOWN))
     prompt = count(snapshot.prompt_tokens)
     if snapshot.cached_prompt_tokens is not None:
         prompt += " (" + tr("{n} cached", n=f"{snapshot.cached_prompt_tokens:,}") + ")"

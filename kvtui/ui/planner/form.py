@@ -190,7 +190,7 @@ class _Reader:
         try:
             split = _split(engine, counts["gpus"], counts["tp"], counts["pp"])
         except BadValueError as error:
-            return None, {error.field: str(error).removeprefix(f"{error.field} ")}
+            return None, {error.field: error.problem}
         question = Question(
             model=model,
             card=card,

@@ -102,7 +102,7 @@ class CompareScreen(ModalScreen[None]):
 
     def __init__(self, comparisons: Sequence[Comparison], names: Sequence[str]) -> None:
         super().__init__()
-        self.table = ScrolledRows(tr("compared"), id=tr("compared"))
+        self.table = ScrolledRows(tr("compared"), id="compared")
         self._rows: Any = partial(compared_rows, tuple(comparisons), tuple(names))
 
     def compose(self) -> ComposeResult:

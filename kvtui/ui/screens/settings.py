@@ -184,7 +184,9 @@ class SettingsScreen(ModalScreen["tuple[Settings, frozenset[str]] | None"]):
         try:
             edited(target, {**self.pending, **changes}, list(self.app.available_themes))
         except ConfigError as error:
-            text = str(error).removeprefix("Not written: ").removeprefix(f"{target}: ")
+            text = str(error).removeprefix(tr("Not written: {why}", why=""))
+            for end in (": ", tr(": ")):
+                text = text.removeprefix(f"{target}{end}")
             return one_line(text, 300)
         return ""
 
