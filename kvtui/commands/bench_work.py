@@ -33,6 +33,7 @@ def work_of(preset: str | None, flags: dict[str, Any]) -> Work:
     Raises:
         BadInput: It is unknown, or a file is wrong.
     """
+    from kvtui.bench.records.lock import is_locked
     from kvtui.bench.records.record import RecordError, read_record
     from kvtui.bench.running.presets import PRESETS
     from kvtui.bench.work.workload import WorkloadError, read_spec
@@ -40,6 +41,8 @@ def work_of(preset: str | None, flags: dict[str, Any]) -> Work:
     if flags["resume"] is not None:
         if preset is not None or flags["output"] is not None:
             raise click.UsageError("--resume goes on with its record: give no preset and no -o.")
+        if is_locked(flags["resume"]):
+            raise BadInput(f"{flags['resume']} is being written: a run is under way in it.")
         try:
             record = read_record(flags["resume"])
         except RecordError as error:

@@ -115,9 +115,9 @@ def _row(entry: Entry) -> list[str]:
     if entry.broken:
         return [name, "", "", "", "", "", "", f"broken: {one_line(entry.broken, 100)}", ""]
     wanted = "" if entry.wanted in (None, entry.requests) else f"/{count(entry.wanted)}"
-    state = "resumable" if entry.resumable else ""
+    state = "resumable" if entry.resumable else "running" if entry.running else ""
     if entry.failed:
-        state = f"{count(entry.failed)} failed{', resumable' if entry.resumable else ''}"
+        state = ", ".join(part for part in (f"{count(entry.failed)} failed", state) if part)
     marks = " ".join([*(f"#{tag}" for tag in entry.tags), one_line(entry.note, 60)]).strip()
     return [
         name,

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from kvtui.bench.records.record import Record, read_record
+from kvtui.bench.records import store
+from kvtui.bench.records.record import Record, RecordError, read_record
 from kvtui.bench.work.asking import ask
 from kvtui.bench.work.prompts import Words
 from kvtui.config import Endpoint
@@ -273,3 +274,44 @@ def test_a_run_that_was_ended_goes_on(
     after = completed(record)
     assert [r["index"] for r in before] == [r["index"] for r in after[: len(before)]]
     assert sorted(r["index"] for r in after) == list(range(40))
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no process can be held here")
+def test_a_run_under_way_is_left_alone(server: TimingServer, tmp_path: Path) -> None:
+    """Held, a process keeps its lock; killed, it has none: the run can be resumed, once."""
+    record = tmp_path / "r.jsonl"
+
+    def refused() -> None:
+        assert store.look(record).running
+        assert not store.look(record).resumable
+        with pytest.raises(RecordError, match="under way"):
+            store.delete(record)
+        again = bench(None, tmp_path, "--resume", str(record))
+        assert (again.returncode, again.stdout) == (2, "")
+        assert "a run is under way in it" in again.stderr
+
+    with half_done(server, tmp_path, record) as process:
+        process.send_signal(signal.SIGSTOP)
+        refused()
+        process.kill()
+        process.communicate(timeout=20)
+    assert store.look(record).resumable
+    before = len(completed(record))
+    first = subprocess.Popen(
+        command(None, "--resume", str(record), "--json"),
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(tmp_path),
+    )
+    with first:
+        deadline = time.monotonic() + 30
+        while len(completed(record)) == before and time.monotonic() < deadline:
+            time.sleep(0.02)
+        first.send_signal(signal.SIGSTOP)
+        refused()
+        first.send_signal(signal.SIGCONT)
+        stdout, _ = first.communicate(timeout=40)
+    assert json.loads(stdout)["levels"][0]["completed"] == 40
+    assert sorted(r["index"] for r in completed(record)) == list(range(40))
+    entry = store.look(record)
+    assert (entry.finished, entry.running) == (True, False)

@@ -278,3 +278,26 @@ async def test_every_command_has_an_action() -> None:
         for command in commands_in(RUNS, "results"):
             if command.footer:
                 assert command.label in foot
+
+
+@sizes
+async def test_a_run_under_way_is_shown_so_and_left_alone(
+    size: tuple[int, int], folder: Path
+) -> None:
+    path = record(folder, "a", finished=False)
+    elsewhere = Recorder(path)
+    elsewhere.reopen()
+    app = make_app()
+    async with app.run_test(size=size) as pilot:
+        screen = await opened(pilot)
+        assert "◉" in shown(screen.list)
+        assert "80 of 80 requests: running" in shown(screen.detail)
+        for key in ("d", "r"):
+            app.clear_notifications()
+            await pilot.press(key)
+            await until(pilot, lambda: "under way: stop it" in notices(app))
+            assert app.screen is screen
+        elsewhere.close()  # as a kill does, too
+        await pilot.press("d")
+        await until(pilot, lambda: app.screen is not screen)
+    assert path.exists()

@@ -66,31 +66,48 @@ def begin(
         text: Whether the record holds what was answered; one that goes on does as it did.
 
     Raises:
-        RecordError: The record cannot be written, or is one of another endpoint or model.
+        RecordError: The record cannot be written, is written by another run, or is one of another
+            endpoint or model.
     """
     secrets = secrets_of(prepared, request)
     if isinstance(work, Record):
         same_endpoint(work, prepared, request.model)
+        recorder = Recorder(work.path, secrets, text=work.header.get("text") is not False)
+        recorder.reopen()
+        try:
+            rest = _rest(work)
+        except RecordError:
+            recorder.close()
+            raise
         runner = Runner(
             session,
             request,
-            work.workload,
-            done=work.done,
-            nonce=work.header["nonce"],
-            segment=work.segments,
-            words=work.words,
-            targets=work.targets,
+            rest.workload,
+            done=rest.done,
+            nonce=rest.header["nonce"],
+            segment=rest.segments,
+            words=rest.words,
+            targets=rest.targets,
         )
-        recorder = Recorder(
-            work.path, secrets, segment=work.segments, text=work.header.get("text") is not False
-        )
-        recorder.append()
+        recorder.append(rest.segments)
     else:
         runner = Runner(session, request, work)
         recorder = Recorder(path or new_path(work.preset), secrets, text=text)
         told = replace(prepared, model=request.model)
         recorder.create({**header_of(told, request, work, runner.nonce), "text": text})
     return Begun(runner, recorder)
+
+
+def _rest(record: Record) -> Record:
+    """The record as it is now that nobody else writes it: it may have gone on since it was read.
+
+    Raises:
+        RecordError: It has come to its end, or cannot be read.
+    """
+    now = read_record(record.path)
+    if now.finished and not record.finished:
+        raise RecordError(f"{record.path} has come to its end meanwhile: nothing is left to do.")
+    return now
 
 
 def same_endpoint(record: Record, prepared: Prepared, model: str | None) -> None:

@@ -47,6 +47,8 @@ class Entry:
     version: str = ""
     """Of the kvtui that wrote it."""
     finished: bool = False
+    running: bool = False
+    """A run writes it now."""
     wanted: int | None = None
     """Requests asked for; None where a time ends the run."""
     requests: int = 0
@@ -61,6 +63,11 @@ class Entry:
     @property
     def resumable(self) -> bool:
         """``kvtui bench --resume`` can go on with it."""
+        return self.unfinished and not self.running
+
+    @property
+    def unfinished(self) -> bool:
+        """A benchmark that has not come to its end (yet)."""
         return self.kind == "bench" and not self.finished and not self.broken
 
 

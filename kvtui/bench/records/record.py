@@ -16,7 +16,8 @@ Each line is an object with a ``type``:
 - ``meta``: tags and a note; the last one counts.
 - ``end``: the run is through, with counts and medians; without it, it can be resumed.
 
-A line is written whole by one call, so a killed run loses what was in flight and no more.
+A line is written whole by one call, so a killed run loses what was in flight and no more. Who
+writes a benchmark's record holds its lock (``kvtui.bench.records.lock``): nobody else resumes it.
 Unknown types and fields are passed over; older schemas are read as today's (``bench.schema``).
 """
 

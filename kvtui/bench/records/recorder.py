@@ -20,6 +20,7 @@ import msgspec
 from kvtui import __version__
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.records.entries import Summary, ends_torn, summary_of
+from kvtui.bench.records.lock import lock
 from kvtui.bench.records.schema import SCHEMA, RecordError
 from kvtui.bench.records.tape import pack
 from kvtui.bench.requests.prepared import Prepared
@@ -38,15 +39,12 @@ _SHORTEST_SECRET = 6
 class Recorder:
     """Appends a run's lines to its file. A disk that fills up is said once; the run goes on."""
 
-    def __init__(
-        self, path: Path, secret: tuple[str, ...] = (), *, segment: int = 0, text: bool = True
-    ) -> None:
+    def __init__(self, path: Path, secret: tuple[str, ...] = (), *, text: bool = True) -> None:
         """Prepare it; nothing is written before ``create`` or ``append``.
 
         Args:
             path: The file.
             secret: What must not be in it.
-            segment: Number of the stretch that begins.
             text: Whether to write what was said, or only how long it was.
         """
         self.path = path
@@ -58,36 +56,46 @@ class Recorder:
         spelt += [json.dumps(key)[1:-1].encode() for key in self._keys]
         self._secrets = tuple(dict.fromkeys(spelt))
         self._file = -1
-        self._segment = segment
 
     def create(self, header: Mapping[str, Any]) -> None:
-        """Make the file, readable by its owner only.
+        """Make the file, readable by its owner only, and locked while a benchmark writes it.
 
         Raises:
             RecordError: There is one already, or it cannot be made.
         """
         self._open(os.O_CREAT | os.O_EXCL)
+        if header["kind"] == "bench":
+            lock(self._file)
         self.write("run", header)
-        self._begin()
+        self._begin(0)
         if self.error:
             raise RecordError(
                 tr("{path} cannot be written: {error}.", path=self.path, error=self.error)
             )
 
-    def append(self) -> None:
-        """Go on with a file that is there.
+    def reopen(self) -> None:
+        """Take a file that is there, to ``append`` to it once it was read.
 
         Raises:
-            RecordError: It cannot be written.
+            RecordError: It cannot be written, or a run writes it already.
         """
         self._open(0)
+        if not lock(self._file):
+            self.close()
+            raise RecordError(f"{self.path} is being written: a run is under way in it.")
+        if not _is(self._file, self.path):
+            self.close()
+            raise RecordError(f"{self.path} was deleted meanwhile.")
+
+    def append(self, segment: int) -> None:
+        """Go on with a file that was reopened, with the stretch of that number."""
         if ends_torn(self.path):
             os.write(self._file, b"\n")
-        self._begin()
+        self._begin(segment)
 
-    def _begin(self) -> None:
+    def _begin(self, segment: int) -> None:
         clocks = {"started_at": _now(), "monotonic_s": perf_counter()}
-        self.write("segment", {"segment": self._segment, **clocks})
+        self.write("segment", {"segment": segment, **clocks})
 
     def _open(self, flags: int) -> None:
         if is_homeless(self.path):
@@ -163,6 +171,14 @@ class Recorder:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def _is(file: int, path: Path) -> bool:
+    """Whether an open file is still the one of that name."""
+    try:
+        return os.path.samestat(os.fstat(file), path.stat())
+    except OSError:
+        return False
 
 
 def secrets_of(prepared: Prepared, request: Request) -> tuple[str, ...]:

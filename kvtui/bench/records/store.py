@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kvtui.bench.records.entries import Entry, ends_torn, entry_of
+from kvtui.bench.records.lock import is_locked
 from kvtui.bench.records.record import runs_path
 from kvtui.bench.records.schema import RecordError
 from kvtui.language import tr
@@ -54,7 +56,8 @@ def look(path: Path) -> Entry:
     known = _seen.get(path)
     if known is None or known[0] != stamp:
         known = _seen[path] = stamp, entry_of(path)
-    return known[1]
+    entry = known[1]
+    return replace(entry, running=is_locked(path)) if entry.unfinished else entry
 
 
 def search(entries: Iterable[Entry], words: str) -> list[Entry]:
@@ -64,7 +67,8 @@ def search(entries: Iterable[Entry], words: str) -> list[Entry]:
 
 
 def _words(entry: Entry) -> str:
-    state = "broken" if entry.broken else "resumable" if entry.resumable else "finished"
+    state = "resumable" if entry.resumable else "running" if entry.running else "finished"
+    state = "broken" if entry.broken else state
     parts = (
         entry.path.name, entry.id, entry.when, entry.kind, entry.preset, entry.endpoint,
         entry.base_url or "", entry.model or "", entry.note, state, entry.broken,
@@ -181,8 +185,12 @@ def delete(path: Path) -> None:
     """Delete a run's file for good.
 
     Raises:
-        RecordError: It cannot be deleted.
+        RecordError: It cannot be deleted, or a run writes it now.
     """
+    if is_locked(path):
+        raise RecordError(
+            f"{path} is being written by a run that is under way: stop it, or wait for its end."
+        )
     try:
         path.unlink()
     except OSError as error:

@@ -20,6 +20,8 @@ def state_of(entry: Entry) -> tuple[str, str]:
     """Glyph and role."""
     if entry.broken:
         return "▲", "bad"
+    if entry.running:
+        return "◉", "accent"
     if entry.resumable:
         return "■", "warn"
     return "●", "good"
@@ -57,17 +59,19 @@ def entry_row(
     shown = figures if wide else [("", right(rate(entry.decode_tps), 6) + " tok/s")]
     room = width - used - sum(len(a) + len(b) for a, b in shown) - 1
     tags = " ".join(f"#{tag}" for tag in entry.tags)
-    told = (
-        tr("r resumes, {requests} of {wanted}", requests=entry.requests, wanted=entry.wanted or "—")
-        if entry.resumable
-        else ""
-    )
+    parts = {"requests": entry.requests, "wanted": entry.wanted or "—"}
+    told = ""
+    if entry.running:
+        told = tr("running, {requests} of {wanted}", **parts)
+    elif entry.resumable:
+        told = tr("r resumes, {requests} of {wanted}", **parts)
     place = f"{entry.endpoint.removesuffix(' engine')} ▸ {entry.model or '—'}"
     fails = f"▲{entry.failed}" if entry.failed else ""
     extra = "  ".join(part for part in (fails, told, tags) if part)
     extra = clip(extra, max(0, room - 12))
     spans.append(Span(left(place, max(0, room - len(extra) - 1)) + " ", name_role, action))
-    spans.append(Span(extra + " ", "warn" if told or fails else "accent", action))
+    warns = fails or entry.resumable
+    spans.append(Span(extra + " ", "warn" if warns else "accent", action))
     for label, figure in shown:
         spans += [Span(label, "muted", action), Span(figure, "strong", action)]
     return tuple(spans)
@@ -100,11 +104,13 @@ def detail_rows(entry: Entry | None, width: int) -> list[Row]:
         if entry.wanted
         else tr("— requests")
     )
-    state = (
-        tr("■ {requests} of {wanted}: r goes on with it", requests=entry.requests, wanted=wanted)
-        if entry.resumable
-        else "● " + counted(entry.requests, later("{n} request"), later("{n} requests"))
-    )
+    state = "● " + counted(entry.requests, later("{n} request"), later("{n} requests"))
+    if entry.running:
+        state = tr("◉ {requests} of {wanted}: running", requests=entry.requests, wanted=wanted)
+    elif entry.resumable:
+        state = tr(
+            "■ {requests} of {wanted}: r goes on with it", requests=entry.requests, wanted=wanted
+        )
     failed = tr(", ▲ {failed} failed", failed=entry.failed) if entry.failed else tr(", none failed")
     figures = row(
         (state, state_of(entry)[1]),

@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.widgets import Input
 
 from kvtui.bench.records import store
+from kvtui.bench.records.lock import is_locked
 from kvtui.bench.records.schema import RecordError
 from kvtui.language import counted, later, tr
 from kvtui.ui.commands import bindings
@@ -199,6 +200,15 @@ class RunsScreen(BenchScreen):
             return None
         return entry
 
+    def _under_way(self, entry: Entry) -> bool:
+        """Whether a run writes it at this moment, of this kvtui or another: said, where it does."""
+        running = entry.unfinished and is_locked(entry.path)
+        if running:
+            self.say(tr("This run is under way: stop it, or wait for its end."), "warning")
+        if running != entry.running:
+            self.look()
+        return running
+
     def _read(self, read: Callable[[], Any], then: Callable[[Any], object]) -> None:
         """Read off this thread, then go on here."""
 
@@ -265,7 +275,7 @@ class RunsScreen(BenchScreen):
     def action_delete(self) -> None:
         """Delete its file, after a question."""
         entry = self.list.here
-        if entry is None:
+        if entry is None or self._under_way(entry):
             return
         from kvtui.ui.screens.confirm import ConfirmScreen
 
@@ -293,7 +303,9 @@ class RunsScreen(BenchScreen):
         entry = self._here()
         if entry is None:
             return
-        if not entry.resumable:
+        if self._under_way(entry):
+            return
+        if not entry.unfinished:
             self.say(tr("This run came to its end: there is nothing to go on with."))
             return
         from kvtui.bench.records.record import read_record

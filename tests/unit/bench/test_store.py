@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.records import entries, store
+from kvtui.bench.records.begin import begin
 from kvtui.bench.records.entries import Entry, entry_of
 from kvtui.bench.records.record import read_record
 from kvtui.bench.records.recorder import Recorder, header_of
@@ -131,7 +133,8 @@ def test_tags_given_early_in_a_long_run_are_found(tmp_path: Path) -> None:
     path = made(tmp_path / "r.jsonl", end=False)
     store.tag(path, ["early"])
     recorder = Recorder(path)
-    recorder.append()
+    recorder.reopen()
+    recorder.append(1)
     for index in range(1000):
         recorder.take(RequestEnded(Sample(stage=0, index=index, ttft_ms=1.0)))
     recorder.end()
@@ -190,3 +193,56 @@ def test_no_folder_is_no_runs_and_what_is_no_file_is_left_out(tmp_path: Path) ->
     (tmp_path / "folder.jsonl").mkdir()
     (tmp_path / "notes.txt").write_text("x")
     assert store.list_runs(tmp_path) == []
+
+
+def test_who_writes_a_benchmark_has_it_alone(tmp_path: Path) -> None:
+    path = made(tmp_path / "r.jsonl", end=False)
+    assert store.look(path).resumable
+    recorder = Recorder(path)
+    recorder.reopen()
+    entry = store.look(path)
+    assert (entry.running, entry.resumable, entry.unfinished) == (True, False, True)
+    assert store.search([entry], "running") == [entry]
+    with pytest.raises(RecordError, match="a run is under way in it"):
+        Recorder(path).reopen()
+    with pytest.raises(RecordError, match="stop it, or wait for its end"):
+        store.delete(path)
+    store.tag(path, ["mine"])  # a line of its own
+    recorder.append(1)
+    recorder.end()
+    recorder.close()
+    entry = store.look(path)
+    assert (entry.running, entry.finished, entry.tags) == (False, True, ("mine",))
+    store.delete(path)
+
+
+def test_a_single_run_may_be_deleted_while_the_screen_has_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    workload = expand(Spec(prompts=("Hi",), requests=1), "run")
+    recorder = Recorder(path)
+    header = header_of(
+        Prepared(ENDPOINT, "m"), Request(ENDPOINT, "m", ""), workload, "n", kind="run"
+    )
+    recorder.create(header)
+    assert not store.look(path).running
+    store.delete(path)
+    recorder.close()
+
+
+def test_what_was_deleted_or_ended_meanwhile_is_not_gone_on_with(tmp_path: Path) -> None:
+    path = made(tmp_path / "r.jsonl", end=False)
+    read = read_record(path)
+    made_whole = Recorder(path)
+    made_whole.reopen()
+    made_whole.append(1)
+    made_whole.end()
+    made_whole.close()
+    session: Any = None
+    prepared = Prepared(ENDPOINT, "llama-8b")
+    with pytest.raises(RecordError, match="has come to its end meanwhile"):
+        begin(session, prepared, Request(ENDPOINT, "llama-8b", ""), read)
+    assert not store.look(path).running
+    gone = Recorder(path)
+    path.unlink()
+    with pytest.raises(RecordError, match="cannot be written"):
+        gone.reopen()
