@@ -25,8 +25,8 @@ from kvtui.config import (
     variable_problem,
 )
 from kvtui.language import tr
-from kvtui.state import write_atomically
 from kvtui.text import did_you_mean, one_line
+from kvtui.writing import only_writer, write_atomically
 
 HEADER = """\
 # kvtui's configuration. Flags and environment variables win over what stands here.
@@ -187,6 +187,18 @@ def _no_key_itself(key: str, value: object) -> None:
     named = _parts(key)[-1] == "api_key_env" and isinstance(value, str)
     if named and (problem := variable_problem(str(value))):
         raise ConfigError(tr("Not written: {why}", why=f"{key}: {problem}."))
+
+
+def edit(target: Path, changes: Mapping[str, Any], themes: Iterable[str] = ()) -> Settings:
+    """Change the file (see ``edited``), whatever another kvtui writes into it meanwhile.
+
+    Raises:
+        ConfigError: As ``edited`` and ``write`` do.
+    """
+    with only_writer(target):
+        text, settings = edited(target, changes, themes)
+        write(target, text)
+    return settings
 
 
 def write(target: Path, text: str) -> None:

@@ -6,24 +6,16 @@ nothing but comfort, so reading never fails; writing is atomic and for the owner
 
 from __future__ import annotations
 
-import errno
-import os
-import tempfile
-import threading
 import tomllib
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kvtui.places import is_homeless
 from kvtui.places import state_path as state_path  # where it lies
 from kvtui.reading import read_at_most
 
 _LIMIT = 4 << 20
 """Bytes of the state that are read."""
-_writing = threading.Lock()
-"""The screen, its session's thread and its writer all change the one file."""
 
 
 class State(NamedTuple):
@@ -68,11 +60,34 @@ def save_state(changes: Mapping[str, Any], path: Path | None = None) -> None:
     Raises:
         OSError: The folder cannot be made or written, or the file cannot be read.
     """
+    change_state(lambda _: changes, path)
+
+
+def change_state(
+    change: Callable[[Mapping[str, Any]], Mapping[str, Any]], path: Path | None = None
+) -> None:
+    """Write what ``change`` makes of the state.
+
+    The screen, its session's thread and every other kvtui change the one file, each its own part.
+
+    Args:
+        change: Given the state as it is now, returns what is to be changed in it (see
+            ``save_state``); nothing: nothing is written.
+        path: The file, where it is another one.
+
+    Raises:
+        OSError: The folder cannot be made or written, or the file cannot be read.
+    """
     import tomli_w
 
+    from kvtui.writing import only_writer, write_atomically
+
     path = path or state_path()
-    with _writing:
+    with only_writer(path):
         state = read_state(path)
+        changes = change(state.content)
+        if not changes:
+            return
         if state.damaged:
             path.replace(_aside(path))
         elif state.problem:  # what cannot be read may be dear to somebody
@@ -84,28 +99,3 @@ def save_state(changes: Mapping[str, Any], path: Path | None = None) -> None:
 
 def _aside(path: Path) -> Path:
     return path.with_name(f"{path.name}.damaged")
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace ``path`` in one step by a file of mode 0600, so that no reader sees half of it.
-
-    A link stays one: what it leads to is replaced.
-
-    Raises:
-        OSError: The folder cannot be made or written, or the link leads nowhere.
-    """
-    if is_homeless(path):
-        raise OSError(0, "no home folder is known")
-    with suppress(RuntimeError):  # so Python 3.11 and 3.12 say that links lead in a circle
-        path = path.resolve()
-    if path.is_symlink():
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -16,7 +16,7 @@ from kvtui.config import (
     config_path,
     load_settings,
 )
-from kvtui.config_edit import HEADER, edited, meaning, parse_value, toml, write
+from kvtui.config_edit import HEADER, edit, meaning, parse_value, toml, write
 from kvtui.places import themes_path
 from kvtui.state import state_path
 from kvtui.text import one_line
@@ -81,8 +81,7 @@ def set_value(key: str, value: str) -> None:
     target = config_path()
     chosen = parse_value(value, key)
     try:
-        text, _ = edited(target, {key: chosen}, _themes() if key == "defaults.theme" else ())
-        write(target, text)
+        edit(target, {key: chosen}, _themes() if key == "defaults.theme" else ())
     except ConfigError as error:
         raise BadInput(str(error)) from None
     click.echo(one_line(f"{key} = {toml(chosen)}", 500), err=True)

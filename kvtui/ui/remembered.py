@@ -6,17 +6,21 @@ Nothing read from the file is trusted to have its type: what has another one cou
 from __future__ import annotations
 
 from threading import Lock, Timer
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from kvtui.language import tr
-from kvtui.state import read_state, save_state
+from kvtui.state import change_state, read_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 _T = TypeVar("_T")
 PAUSE_S = 0.5
 """Dragging a split changes it many times a second; it is written once."""
+
+
+def _is_texts(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 class Remembered:
@@ -32,6 +36,8 @@ class Remembered:
         self.problem = state.problem
         """Why nothing is remembered, one sentence; empty where all is well."""
         self._content = state.content
+        self._seen = {key: set(value) for key, value in state.content.items() if _is_texts(value)}
+        """Texts of each list that were there, or are this screen's own."""
         self._say = say
         self._changes: dict[str, Any] = {}
         self._lock = Lock()
@@ -53,6 +59,16 @@ class Remembered:
                 self._timer.daemon = True
                 self._timer.start()
 
+    def _joined(self, key: str, value: Any, now: Mapping[str, Any]) -> Any:
+        """A list of texts with those before it that another screen has put into the file."""
+        if not _is_texts(value):
+            return value
+        seen = self._seen.setdefault(key, set())
+        seen.update(value)
+        others = now.get(key)
+        new = [text for text in others if text not in seen] if _is_texts(others) else []
+        return [*new, *value]
+
     def write(self) -> None:
         """Write what has changed, and return when it is written; why it cannot be is said once."""
         with self._writing:  # whoever comes while another writes waits for that, too
@@ -63,7 +79,9 @@ class Remembered:
                 timer.cancel()
             try:
                 if changes:
-                    save_state(changes)
+                    change_state(
+                        lambda now: {k: self._joined(k, v, now) for k, v in changes.items()}
+                    )
             except OSError as error:
                 say, self._say = self._say, None
                 if say is not None:

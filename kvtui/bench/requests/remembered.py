@@ -6,14 +6,14 @@ seen to take it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from kvtui.config import Endpoint
-from kvtui.state import load_state, save_state
+from kvtui.state import change_state, load_state
 from kvtui.text import redact
 
 KEPT = timedelta(days=30)
@@ -22,33 +22,44 @@ _MOST_ENDPOINTS = 200
 
 def recall(endpoint: Endpoint, today: date | None = None) -> tuple[str, ...]:
     """The names of what the endpoint refused of late (see ``kvtui.stream.quirks.REFUSALS``)."""
-    return tuple(_fresh(_table().get(_place(endpoint)), today or _today()))
+    return tuple(_fresh(_table(load_state()).get(_place(endpoint)), today or _today()))
 
 
 def remember(endpoint: Endpoint, names: Iterable[str], today: date | None = None) -> None:
     """Add names to what is known of the endpoint; a file that cannot be written is no failure."""
     today = today or _today()
-    kept = _fresh(_table().get(_place(endpoint)), today)
-    _write(endpoint, {**kept, **dict.fromkeys(names, today)}, today)
+    _change(endpoint, today, lambda kept: {**kept, **dict.fromkeys(names, today)})
 
 
 def forget(endpoint: Endpoint, names: Iterable[str], today: date | None = None) -> None:
     """The endpoint was seen to take these."""
-    today = today or _today()
-    kept = _fresh(_table().get(_place(endpoint)), today)
     taken = set(names)
-    if not taken.isdisjoint(kept):
-        _write(endpoint, {name: day for name, day in kept.items() if name not in taken}, today)
+    _change(
+        endpoint,
+        today or _today(),
+        lambda kept: {name: day for name, day in kept.items() if name not in taken},
+    )
 
 
-def _write(endpoint: Endpoint, kept: dict[str, date], today: date) -> None:
+def _change(
+    endpoint: Endpoint, today: date, change: Callable[[dict[str, date]], dict[str, date]]
+) -> None:
     place = _place(endpoint)
     if not place:
         return
-    others = {key: _fresh(value, today) for key, value in _table().items() if key != place}
-    entries = [(key, value) for key, value in (*others.items(), (place, kept)) if value]
+
+    def changed(content: Mapping[str, Any]) -> dict[str, Any]:
+        table = _table(content)
+        before = _fresh(table.get(place), today)
+        after = change(before)
+        if after == before:
+            return {}
+        others = {key: _fresh(value, today) for key, value in table.items() if key != place}
+        entries = [(key, value) for key, value in (*others.items(), (place, after)) if value]
+        return {"quirks": dict(entries[-_MOST_ENDPOINTS:])}
+
     with suppress(OSError):
-        save_state({"quirks": dict(entries[-_MOST_ENDPOINTS:])})
+        change_state(changed)
 
 
 def _fresh(entry: Any, today: date) -> dict[str, date]:
@@ -67,8 +78,8 @@ def _today() -> date:
     return datetime.now(UTC).date()
 
 
-def _table() -> dict[str, Any]:
-    table = load_state().get("quirks")
+def _table(content: Mapping[str, Any]) -> dict[str, Any]:
+    table = content.get("quirks")
     return table if isinstance(table, dict) else {}
 
 

@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from kvtui.config import ConfigError, config_path
-from kvtui.config_edit import edited, write
+from kvtui.config_edit import edit, edited
 from kvtui.language import later, tr
 from kvtui.text import one_line
 from kvtui.ui.draw.sections import around, with_rest
@@ -200,8 +200,7 @@ class SettingsScreen(ModalScreen["tuple[Settings, frozenset[str]] | None"]):
             return
         target = config_path()
         try:
-            text, settings = edited(target, self.pending, list(self.app.available_themes))
-            write(target, text)
+            settings = edit(target, self.pending, list(self.app.available_themes))
         except ConfigError as error:
             self.problem = one_line(str(error), 300)
             self._show()
