@@ -251,6 +251,11 @@ class Meter:
         with self._lock:
             return self._phase(), self._tokens_now()[0] or 0
 
+    def flows(self, seconds: float) -> bool:
+        """Tokens have come for at least so long."""
+        first = self._tally.t_first
+        return first is not None and self._clock() - first >= seconds
+
     def snapshot(self) -> Snapshot:
         """The state now."""
         with self._lock:

@@ -56,6 +56,10 @@ class Run:
         """Phase and tokens so far, cheaper than a snapshot."""
         return self._meter.glance()
 
+    def flows(self, seconds: float) -> bool:
+        """Tokens have come for at least so long."""
+        return self._meter.flows(seconds)
+
     def tps_series(self, n: int) -> list[tuple[float, float]]:
         """At most ``n`` points (seconds after the first token, running TPS), oldest first."""
         return [(sample.t, sample.tps) for sample in self._meter.series(n)]

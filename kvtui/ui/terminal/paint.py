@@ -10,6 +10,8 @@ from typing import Any
 
 from textual.screen import Screen, ScreenResultType
 
+_FRAME = ("_layout_required", "_scroll_required", "_repaint_required", "_compositor")
+
 
 def paint_cells(screen: Screen[Any]) -> bool:
     """Have the screen's partial updates cost what changed; False where Textual's own stay.
@@ -47,3 +49,20 @@ class PaintedWhereSeen(Screen[ScreenResultType]):
         super()._compositor_refresh()
         if self.app.screen is not self:
             self._repaint_required = False  # what changed has been handed on
+
+    def paint_now(self) -> None:
+        """Paint what has changed at once: a frame need not go the round of every widget first.
+
+        What has to be laid out as well waits for Textual's own update, as does everything under a
+        Textual that does not have what is needed here.
+        """
+        if self.app.screen is not self or not all(hasattr(self, name) for name in _FRAME):
+            return
+        if self._layout_required or self._scroll_required or self.app._batch_count:
+            return
+        changed = {each for each in self._compositor.visible_widgets if each._repaint_required}
+        for each in changed:
+            each._repaint_required = False
+        if changed:
+            self._compositor.update_widgets(changed)
+            self._compositor_refresh()

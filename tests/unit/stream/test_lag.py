@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
+from kvtui.stream import lag
 from kvtui.stream.lag import LagWatch
 
 
@@ -35,3 +37,39 @@ def test_the_largest_that_touches_the_span(
     watch: LagWatch, begin: float, end: float, late: float
 ) -> None:
     assert watch.between(begin, end) == late
+
+
+class SteppedLoop:
+    """Holds the one timer that was asked for."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.wake: Callable[[], None] = lambda: None
+
+    def call_later(self, seconds: float, wake: Callable[[], None]) -> None:
+        self.seconds, self.wake = seconds, wake
+
+
+def test_it_looks_less_often_while_it_is_calm_and_nothing_was_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, calm = 100.0, False
+    loop: Any = SteppedLoop()
+    monkeypatch.setattr(lag, "perf_counter", lambda: now)
+    watch = LagWatch(loop, lambda: calm)
+    watch.start()
+    waited = []
+    for late, at_ease in ((0, False), (0, True), (0, True), (0.05, True), (0, True), (0, False)):
+        calm = at_ease
+        now += loop.seconds + late
+        loop.wake()
+        waited.append(loop.seconds)
+    close, wide = waited[0], waited[1]
+    assert wide > 2 * close
+    assert waited == [close, wide, wide, close, close, close]
+    assert watch.between(100.0, now) == pytest.approx(0.05)
+    calm = True
+    while loop.seconds == close:  # nothing was late any more
+        now += loop.seconds
+        loop.wake()
+        assert now < 103.0

@@ -250,6 +250,7 @@ class MainScreen(PaintedWhereSeen[None]):
         for note in frame.notes:
             self.say(note)
         self.advice.on_frame(frame)
+        self.paint_now()
         conductor = self.conductor
         if conductor is None or (frame.running and not (frame.finished or frame.began)):
             return
