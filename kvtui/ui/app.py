@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gc
 import os
+from time import monotonic
 
 os.environ.setdefault("ESCDELAY", "25")  # Textual reads it once, when it is imported
 gc.disable()  # until the first frame: what the start makes stays, so collecting is wasted
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
+from kvtui.language import tr
 from kvtui.ui.look.themes import (
     DEFAULT_THEME,
     load_theme,
@@ -40,6 +42,10 @@ if TYPE_CHECKING:
 
     from kvtui.ui.look.veil import LineVeil, Veil
     from kvtui.ui.stream.conductor import Conductor
+
+
+TWICE_S = 3.0
+"""Within that, a second Ctrl+C leaves."""
 
 
 class KvtuiApp(App[int]):
@@ -70,6 +76,7 @@ class KvtuiApp(App[int]):
         self.main = MainScreen(self, fps=int(self.options.get("fps") or 30))
         self._opener = opener
         self._outlet = Outlet()
+        self._asked_to_leave: float | None = None
         self.keys = KeysInTurn(self)
         self._theme_problems: tuple[str, ...] = ()
         self._notices: list[str] = [self.remembered.problem] if self.remembered.problem else []
@@ -155,6 +162,19 @@ class KvtuiApp(App[int]):
         palette = getattr(self.screen, "action_palette", None)
         if palette is not None:
             palette()
+
+    def action_help_quit(self) -> None:
+        """Ctrl+C where no text is marked: what the screen runs is stopped; twice, kvtui is left."""
+        interrupt = getattr(self.screen, "interrupt", None)
+        if interrupt is not None and interrupt():
+            self._asked_to_leave = None
+            return
+        now = monotonic()
+        if self._asked_to_leave is not None and now - self._asked_to_leave < TWICE_S:
+            self.exit(0)
+            return
+        self._asked_to_leave = now
+        self.notify(tr("Ctrl+C once more leaves kvtui."), markup=False, timeout=TWICE_S)
 
     async def action_quit(self) -> None:
         """Ctrl+Q and q: the stream is stopped and the child ended by ``on_unmount``."""

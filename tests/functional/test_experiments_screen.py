@@ -396,9 +396,23 @@ async def test_a_run_goes_on_while_the_main_screen_is_shown(bench: Bench) -> Non
         runner.finish()
         await until(pilot, lambda: "sweep is over" in notices(app))
         assert "sweep" not in shown(app.main.header)
-        await pilot.press("x", "v")
+        await pilot.press("x")
+        await until(pilot, lambda: getattr(app.screen, "mode", "") == "results")
+        await pilot.press("x", "x")  # seen: the settings again, v shows it once more
+        await until(pilot, lambda: getattr(app.screen, "mode", "") == "form")
+        await pilot.press("v")
         await pilot.pause()
         assert app.screen.mode == "results"
+
+
+async def test_ctrl_c_stops_a_run_and_does_not_leave(bench: Bench) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot, bench)
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: screen.mode == "results")
+        assert bench.runner.stopped
+        assert app.is_running
 
 
 async def test_leaving_kvtui_stops_the_run_and_keeps_it(bench: Bench) -> None:

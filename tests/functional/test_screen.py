@@ -132,7 +132,7 @@ async def test_escape_stops_the_stream_at_once() -> None:
         assert "stopped" in shown(main.stream.figures)
 
 
-@pytest.mark.parametrize("key", ["ctrl+s", "escape"])
+@pytest.mark.parametrize("key", ["ctrl+s", "ctrl+c", "escape"])
 async def test_stopping_ends_the_repeats_too(key: str) -> None:
     app = make_app(repeat=3)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -143,6 +143,22 @@ async def test_stopping_ends_the_repeats_too(key: str) -> None:
         await at(pilot, 0.6)
         assert len(app.fake.session.started) == 1
         assert not main.conductor.running
+
+
+async def test_ctrl_c_stops_first_and_leaves_when_pressed_twice() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = await ready(pilot)
+        await pilot.press("enter")
+        await at(pilot, 0.5)
+        await pilot.press("ctrl+c")
+        await at(pilot, 0.6)
+        assert not main.conductor.running
+        await pilot.press("ctrl+c")
+        assert app.is_running
+        assert "Ctrl+C once more" in " ".join(n.message for n in app._notifications)
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: app.return_value == 0)
 
 
 async def test_escape_takes_field_dialog_stream_zoom_in_that_order() -> None:

@@ -44,6 +44,8 @@ class Lab:
         self.texts: dict[str, dict[str, str]] = {}
         """Preset → the fields as typed."""
         self.experiment: Experiment | None = None
+        self.unseen = False
+        """The run began, and what it came to has not been shown yet."""
         self._options = dict(options)
         self._on_begin = on_begin
         self._on_over = on_over
@@ -142,6 +144,7 @@ class Lab:
             done=work.done if isinstance(work, Record) else (),
             on_over=self._on_over,
         )
+        self.unseen = True
         self.experiment.start()
         self._on_begin()
         return self.experiment

@@ -113,6 +113,8 @@ class ExperimentsScreen(BenchScreen):
         self._enter("live" if self.lab.running else "form")
         if self.lab.running:
             self.tick()
+        elif self.lab.unseen:
+            self._show_results()
 
     def _enter(self, mode: Mode) -> None:
         self.mode = mode
@@ -271,6 +273,7 @@ class ExperimentsScreen(BenchScreen):
         experiment = self.lab.experiment
         if experiment is None:
             return
+        self.lab.unseen = False
         if experiment.trouble:
             self.say(experiment.trouble, "error")
         if experiment.results is None:
@@ -304,6 +307,12 @@ class ExperimentsScreen(BenchScreen):
         if self.lab.experiment is not None and self.lab.running:
             self.lab.experiment.stop()
             self.tick()
+
+    def interrupt(self) -> bool:
+        """Ctrl+C: stop the run; whether one was there."""
+        runs = self.lab.running
+        self.action_stop()
+        return runs
 
     def action_resume(self) -> None:
         """Go on with the run shown, or with the latest that can be."""

@@ -123,7 +123,7 @@ class Advice:
         """The figures behind the adviser's sentence."""
         said = None if self._adviser is None else self._adviser.advice
         if said is None:
-            self._say(tr("The adviser has nothing to say yet: a run gives it figures."))
+            self._say(tr("The adviser has nothing to say: nothing stands out so far."))
             return
         self._dialogs.text(tr("Why"), f"{said.say}\n\n{said.why}")
 

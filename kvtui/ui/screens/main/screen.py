@@ -316,6 +316,10 @@ class MainScreen(PaintedWhereSeen[None]):
         elif not self.requests.stop_if_any() and self.pane_places.zoomed:
             self.pane_places.zoom(self.pane_places.zoomed)
 
+    def interrupt(self) -> bool:
+        """Ctrl+C: stop what runs; whether anything did."""
+        return self.requests.stop_if_any()
+
     async def edit(self) -> None:
         """Edit the prompt in place."""
         if self.conductor is not None and self.pane_places.zoomed > 1:
