@@ -1,7 +1,7 @@
 """The shell commands that do the same work with vLLM's bench serve, guidellm and aiperf.
 
-Flags of ``vllm bench serve`` 0.32, guidellm 0.8 and aiperf 0.13. No key is in them: where one is
-needed a variable stands.
+Run with guidellm 0.8.1 and aiperf 0.13.0; the flags of ``vllm bench serve`` are those of the source
+of vLLM 0.33. No key is in them: where one is needed a variable stands.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
+
+import msgspec
 
 from kvtui.bench.evaluation.results import Results
 from kvtui.bench.figures.summary import kind_of
@@ -61,7 +63,9 @@ def commands(results: Results) -> str:
     where = _where(record)
     lines = ["#!/bin/sh", f"# The work of {one_line(record.path.name, 200)} with other tools."]
     if (record.header.get("endpoint") or {}).get("embedded"):
-        lines += ["# It ran on the embedded engine, which serves others too:", "kvtui serve &", ""]
+        lines += ["# It ran on the embedded engine, which serves others too:", "kvtui serve &"]
+        lines += ["trap 'kill $!' EXIT", "until curl -sfo /dev/null http://127.0.0.1:8000/health"]
+        lines += ["do sleep 1; done", ""]
     if where.key:
         lines += [f"# The key is read from {where.key}."]
     headers = list((record.header.get("request") or {}).get("headers") or ())
@@ -74,6 +78,11 @@ def commands(results: Results) -> str:
         ]
         lines += [': "${TOKENIZER:?name a tokenizer that counts as the server does}"']
         tokenizer = ['"$TOKENIZER"']
+    if _template(record):
+        lines += [
+            "# They count a prompt's text alone; the chat template's"
+            f" {_template(record)} tokens are taken off it here."
+        ]
     files: list[str] = []
     texts: dict[tuple[str, ...], str] = {}
     for number, (stage, count) in enumerate(_levels(record), 1):
@@ -110,12 +119,29 @@ def _where(record: Record) -> _Where:
 
 def _levels(record: Record) -> list[tuple[Stage, int]]:
     """Each kind of stage once, with the requests that it had in all."""
-    found: dict[Stage, int] = {}
+    counts: dict[Stage, int] = {}
+    warmups: dict[Stage, int] = {}
     for number, stage in enumerate(record.workload.stages):
         kind = kind_of(stage)
         done = sum(s.stage == number and not s.warmup for s in record.samples)
-        found[kind] = found.get(kind, 0) + (stage.requests or done or 1)
-    return list(found.items())
+        counts[kind] = counts.get(kind, 0) + (stage.requests or done or 1)
+        warmups[kind] = max(warmups.get(kind, 0), stage.warmup)
+    return [
+        (msgspec.structs.replace(kind, warmup=warmups[kind]), count)
+        for kind, count in counts.items()
+    ]
+
+
+def _template(record: Record) -> int:
+    """Tokens that the chat template adds to a synthetic prompt, as far as that is known."""
+    words = record.words
+    synthetic = any(not stage.texts for stage in record.workload.stages)
+    return round(words.fixed) if words is not None and words.measured and synthetic else 0
+
+
+def _length(work: _Work) -> int:
+    """Tokens of a synthetic prompt's own text."""
+    return max(1, (work.stage.prompt_tokens or 0) - _template(work.record))
 
 
 def _prompts_file(name: str, stage: Stage) -> list[str]:
@@ -135,7 +161,7 @@ def _vllm(work: _Work) -> list[str]:
         words += ["--dataset-name custom", f"--dataset-path {work.prompts}", "--skip-chat-template"]
         words += [f"--custom-output-len {stage.max_tokens}"] * (stage.max_tokens < MOST_TOKENS)
     else:
-        words += ["--dataset-name random", f"--random-input-len {stage.prompt_tokens}"]
+        words += ["--dataset-name random", f"--random-input-len {_length(work)}"]
         words += [f"--random-output-len {stage.max_tokens}"]
     words += [f"--num-prompts {work.count}", f"--num-warmups {stage.warmup}"]
     if stage.rate:
@@ -151,32 +177,41 @@ def _vllm(work: _Work) -> list[str]:
 
 def _guidellm(work: _Work) -> list[str]:
     where, stage = work.where, work.stage
-    backend = [
-        "kind=openai_http",
-        f"target={where.root}{where.path.removesuffix('/v1')}",
-        f"model={where.model}",
-        "request_format=/v1/chat/completions",
-    ]
-    told = _quoted(",".join(backend)) + (f',api_key="${where.key}"' if where.key else "")
+    asked = work.record.workload
+    body: dict[str, Any] = {"temperature": asked.temperature, "seed": asked.seed}
+    body |= {"ignore_eos": True} if work.record.ignore_eos else {}
+    backend: dict[str, Any] = {
+        "kind": "openai_http",
+        "target": f"{where.root}{where.path.removesuffix('/v1')}",
+        "model": where.model,
+        "request_format": "/v1/chat/completions",
+        "extras": {"body": body},
+    }
     if work.prompts and stage.max_tokens < MOST_TOKENS:
-        told += f",max_tokens={stage.max_tokens}"
-    words = ["guidellm run", f"--backend {told}"]
-    if stage.rate:
-        most = f",max_concurrency={stage.concurrency}" if stage.concurrency else ""
-        words += [f"--profile kind={stage.arrival},rate={stage.rate:g}{most}"]
+        backend["max_tokens"] = stage.max_tokens
+    told = json.dumps(backend)
+    if where.key:
+        told = _quoted(f'{told[:-1]}, "api_key": "') + f'"${where.key}"' + _quoted('"}')
     else:
-        words += [f"--profile kind=concurrent,streams={stage.concurrency}"]
+        told = _quoted(told)
+    profile: dict[str, Any] = {"kind": "concurrent", "streams": stage.concurrency}
+    if stage.rate:
+        profile = {"kind": stage.arrival, "rate": stage.rate}
+        profile |= {"max_concurrency": stage.concurrency} if stage.concurrency else {}
+    if stage.warmup:
+        profile["warmup"] = {"mode": "requests", "value": stage.warmup}
+    words = ["guidellm run", f"--backend {told}", f"--profile {_quoted(json.dumps(profile))}"]
     words += (
         [f"--constraint kind=max_duration,seconds={stage.duration_s:g}"]
         if stage.requests is None and stage.duration_s
-        else [f"--constraint kind=max_requests,count={work.count}"]
+        else [f"--constraint kind=max_requests,count={work.count + stage.warmup}"]
     )
     words += [f"--tokenizer kind=hf_auto,model={t}" for t in work.tokenizer]
     words += (
         [f"--data kind=json_file,path={work.prompts}"]
         if work.prompts
         else [
-            f"--data kind=synthetic_text,prompt_tokens={stage.prompt_tokens},"
+            f"--data kind=synthetic_text,prompt_tokens={_length(work)},"
             f"output_tokens={stage.max_tokens}"
         ]
     )
@@ -195,7 +230,7 @@ def _aiperf(work: _Work) -> list[str]:
         words += [f"--input-file {work.prompts}", "--custom-dataset-type single_turn"]
         extra += [f"max_tokens:{stage.max_tokens}"] * (stage.max_tokens < MOST_TOKENS)
     else:
-        words += [f"--isl {stage.prompt_tokens}", f"--osl {stage.max_tokens}"]
+        words += [f"--isl {_length(work)}", f"--osl {stage.max_tokens}"]
     words += [f"--extra-inputs {one}" for one in extra]
     if stage.rate:
         words += [f"--request-rate {stage.rate:g}", f"--arrival-pattern {stage.arrival}"]

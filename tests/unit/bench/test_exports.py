@@ -27,6 +27,7 @@ from kvtui.bench.records.record import RecordError, read_record
 from kvtui.bench.records.recorder import Recorder, header_of
 from kvtui.bench.requests.prepared import Prepared
 from kvtui.bench.running.progress import Learned, RequestEnded
+from kvtui.bench.work.prompts import Words
 from kvtui.bench.work.workload import Spec, Workload, expand
 from kvtui.config import Endpoint
 from kvtui.stream.request import Request
@@ -170,19 +171,24 @@ def test_the_same_load_and_lengths_are_asked_of_each_tool(tmp_path: Path) -> Non
         assert len(rows) == 2
     assert [f["--max-concurrency"] for f in vllm] == ["1", "4"]
     assert [f["--concurrency"] for f in aiperf] == ["1", "4"]
-    assert [f["--profile"] for f in guidellm] == [
-        "kind=concurrent,streams=1", "kind=concurrent,streams=4",
-    ]  # fmt: skip
+    warmed = {"mode": "requests", "value": 2}
+    assert [json.loads(f["--profile"]) for f in guidellm] == [
+        {"kind": "concurrent", "streams": streams, "warmup": warmed} for streams in (1, 4)
+    ]
+    assert [f["--num-warmups"] for f in vllm] == ["2", "2"]
+    assert [f["--warmup-request-count"] for f in aiperf] == ["2", "2"]
     assert (vllm[0]["--random-input-len"], vllm[0]["--random-output-len"]) == ("64", "32")
     assert (aiperf[0]["--isl"], aiperf[0]["--osl"]) == ("64", "32")
     assert "prompt_tokens=64,output_tokens=32" in guidellm[0]["--data"]
     assert (vllm[0]["--num-prompts"], aiperf[0]["--request-count"]) == ("3", "3")
-    assert guidellm[0]["--constraint"] == "kind=max_requests,count=3"
+    assert guidellm[0]["--constraint"] == "kind=max_requests,count=5"  # with its warm-up
     assert vllm[0]["--base-url"] + vllm[0]["--endpoint"] == f"{BOX.base_url}/chat/completions"
     assert aiperf[0]["--url"] + aiperf[0]["--endpoint"] == f"{BOX.base_url}/chat/completions"
-    assert "target=https://gpu.example:8443/api," in guidellm[0]["--backend"]
+    backend = json.loads(guidellm[0]["--backend"])
+    assert backend["target"] == "https://gpu.example:8443/api"
+    assert backend["extras"] == {"body": {"temperature": 0, "seed": 0, "ignore_eos": True}}
+    assert backend["api_key"] == "$BOX_KEY"  # which the shell fills in
     assert 'OPENAI_API_KEY="$BOX_KEY"' in script
-    assert 'api_key="$BOX_KEY"' in script
     assert '--api-key "$BOX_KEY"' in script
 
 
@@ -203,12 +209,37 @@ def test_it_is_a_script_whatever_names_and_prompts_are(tmp_path: Path) -> None:
     rows = (tmp_path / "prompts-1.jsonl").read_text(encoding="utf-8").splitlines()
     assert tuple(json.loads(row)["prompt"] for row in rows) == prompts
     assert "--request-rate 2.5" in script
-    assert "kind=poisson,rate=2.5" in script
+    assert '"kind": "poisson", "rate": 2.5' in script
+
+
+@pytest.mark.skipif(shutil.which("sh") is None, reason="needs a POSIX shell")
+def test_the_shell_fills_the_key_in(tmp_path: Path) -> None:
+    script = commands(results(tmp_path, SWEEP, model="it's"))
+    stub = (
+        "vllm() { :; }\naiperf() { :; }\nkvtui() { :; }\nTOKENIZER=t\nBOX_KEY='k \"1'\n"
+        'guidellm() { printf "%s\\n" "$3"; }\n'
+    )
+    done = subprocess.run(["sh", "-c", stub + script], capture_output=True, text=True)
+    first = done.stdout.splitlines()[0]
+    assert '"api_key": "k "1"' in first  # the very characters; a key with a quote is its owner's
+    assert json.loads(first.replace('k "1', "k"))["model"] == "it's"
+
+
+def test_the_template_is_taken_off_the_text_of_a_prompt(tmp_path: Path) -> None:
+    """Servers count the whole prompt, these tools the text that they make up."""
+    found = results(tmp_path, SWEEP)
+    words = Words(25.0, 1.0, measured=True, source="tokenizer")
+    script = commands(replace(found, record=replace(found.record, words=words)))
+    assert "--random-input-len 39 " in script
+    assert "--isl 39 " in script
+    assert "prompt_tokens=39," in script
+    assert "25 tokens are taken off" in script
 
 
 def test_the_embedded_engine_is_served_first(tmp_path: Path) -> None:
     embedded = Endpoint("http://127.0.0.1:5/v1", "embedded", embedded=True)
     script = commands(results(tmp_path, SWEEP, model="kvtui-tiny", endpoint=embedded))
     assert "kvtui serve &" in script
+    assert script.index("until curl") < script.index("vllm bench serve")
     assert "--base-url http://127.0.0.1:8000 " in script
     assert "api_key" not in script.lower()
