@@ -11,6 +11,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -85,11 +86,13 @@ def commands(results: Results) -> str:
         ]
     files: list[str] = []
     texts: dict[tuple[str, ...], str] = {}
-    for number, (stage, count) in enumerate(_levels(record), 1):
+    levels = _levels(record)
+    for number, (stage, count) in enumerate(levels, 1):
         lines += ["", f"# --- {number}: {one_line(stage.label, 100)}"]
         if stage.texts and stage.texts not in texts:
             texts[stage.texts] = name = f"prompts-{len(texts) + 1}.jsonl"
-            lines += _prompts_file(name, stage)
+            most = max(n + one.warmup for one, n in levels if one.texts == stage.texts)
+            lines += _prompts_file(name, stage, most)
         work = _Work(record, where, stage, count, texts.get(stage.texts), tokenizer, number)
         for tool, build in (("vllm", _vllm), ("guidellm", _guidellm), ("aiperf", _aiperf)):
             lines += [_folded(build(work))]
@@ -144,11 +147,21 @@ def _length(work: _Work) -> int:
     return max(1, (work.stage.prompt_tokens or 0) - _template(work.record))
 
 
-def _prompts_file(name: str, stage: Stage) -> list[str]:
-    """The prompts in a file, under the names by which the tools look for them."""
+def _prompts_file(name: str, stage: Stage, requests: int) -> list[str]:
+    """The prompts in a file, under the names by which the tools look for them.
+
+    In turn, a line for each request: guidellm ends where the file does.
+    """
     rows = [json.dumps({"prompt": text, "text": text}, ensure_ascii=True) for text in stage.texts]
     fresh = [] if stage.same_prompt else ["# kvtui put some words of its own before each of them."]
-    return [*fresh, f"cat > {name} <<'END'", *rows, "END"]
+    times = ceil(requests / len(rows))
+    return [
+        *fresh,
+        f"n=0; while [ $n -lt {times} ]; do n=$((n + 1)); cat <<'END'",
+        *rows,
+        "END",
+        f"done > {name}",
+    ]
 
 
 def _vllm(work: _Work) -> list[str]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kvtui.bench.evaluation.results import Results
-from kvtui.bench.export.tables import RARE, table
-from kvtui.text import clock_time, many, one_line
+from kvtui.bench.export.tables import RARE, RARE_NOTE, table, told_of
+from kvtui.text import one_line
 
 WIDTH = 80
 """Where no terminal tells another."""
 _MARKS = {True: "yes", False: "no", None: "·"}
-_RARE_NOTE = "~ too few requests for that percentile: it is near the largest value."
 _PROSE = 100
 """Cells of a line of sentences, at most."""
 _LABEL = 34
@@ -29,11 +27,12 @@ def text(results: Results, width: int = WIDTH) -> list[str]:
         results: What the record amounts to.
         width: Cells of a line. A table that is wider goes on below, its levels named again.
     """
-    lines = _head(results, width)
+    about, came = told_of(results)
+    lines = [one_line(about, max(40, width)), came]
     if results.levels:
         lines += ["", *_blocks(table(results.levels), width)]
     if any("~" in line for line in lines):
-        lines += textwrap.wrap(_RARE_NOTE, max(40, width), subsequent_indent="  ")
+        lines += textwrap.wrap(RARE_NOTE, max(40, width), subsequent_indent="  ")
     if results.findings:
         lines.append("")
     for finding in results.findings:
@@ -46,29 +45,6 @@ def text(results: Results, width: int = WIDTH) -> list[str]:
             break_on_hyphens=False,
         )
     return lines
-
-
-def _head(results: Results, width: int) -> list[str]:
-    """Which preset, where, how many requests and what came of them."""
-    record = results.record
-    endpoint = record.header.get("endpoint") or {}
-    where = endpoint.get("base_url") or "the embedded engine"
-    model = endpoint.get("model") or ""
-    about = f"{record.workload.preset}: {model} at {where}"
-    if len(record.workload.targets) > 1:
-        names = " and ".join(target.name for target in record.workload.targets)
-        about = f"{record.workload.preset}: {names}"
-    measured = [s for s in record.samples if not s.warmup and not s.stopped]
-    failed = sum(s.failed for s in measured)
-    stretches: Counter[int] = Counter()
-    for sample in record.samples:
-        stretches[sample.stage] = max(stretches[sample.stage], round(sample.end_s))
-    parts = [many(len(measured), "request"), f"{failed or 'none'} failed"]
-    if not record.finished:
-        parts.append("not finished")
-    if stretches:
-        parts.append(f"{clock_time(stretches.total())} of measuring")
-    return [one_line(about, max(40, width)), ", ".join(parts)]
 
 
 def _blocks(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from kvtui.bench.evaluation.evidence import positions
 from kvtui.bench.evaluation.reading import ttfts
@@ -11,6 +12,9 @@ from kvtui.bench.export.svg import Series, plot
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.figures.summary import kind_of
 from kvtui.bench.records.schema import RecordError
+
+_LONG_MS = 5000
+"""From here on a time is read more easily in seconds."""
 
 
 def plots(results: Results) -> dict[str, str]:
@@ -55,7 +59,8 @@ def _throughput(results: Results) -> str:
         Series(name, [(x, y) for x, y, _ in points], True, [load for *_, load in points])
         for name, points in groups.items()
     ]
-    return plot("Latency against throughput", "output tok/s", "E2E p50, ms", series)
+    series, unit = _in_unit(series)
+    return plot("Latency against throughput", "output tok/s", f"E2E p50, {unit}", series)
 
 
 def _prompt(results: Results) -> str:
@@ -65,7 +70,8 @@ def _prompt(results: Results) -> str:
         return ""
     samples = _measured(results)
     series = [Series(kind, ttfts(workload, samples, kind)) for kind in ("cold", "again")]
-    return plot("TTFT against prompt length", "prompt tokens", "ms", series)
+    series, unit = _in_unit(series)
+    return plot("TTFT against prompt length", "prompt tokens", f"TTFT, {unit}", series)
 
 
 def _position(results: Results) -> str:
@@ -77,6 +83,14 @@ def _position(results: Results) -> str:
         if stage.keep_reads
     ]
     return plot("Time per token against position", "position", "ms a token", series)
+
+
+def _in_unit(series: Sequence[Series]) -> tuple[list[Series], str]:
+    """Times in ms, or in seconds where they are long; and the unit's name."""
+    if max((y for one in series for _, y in one.points), default=0.0) < _LONG_MS:
+        return list(series), "ms"
+    told = [replace(one, points=[(x, y / 1000) for x, y in one.points]) for one in series]
+    return told, "s"
 
 
 def _over_time(title: str, figure: str) -> Callable[[Results], str]:
@@ -91,8 +105,8 @@ def _over_time(title: str, figure: str) -> Callable[[Results], str]:
             if value is not None:
                 label = kind_of(stages[sample.stage]).label
                 levels.setdefault(label, []).append((float(number), value))
-        series: Sequence[Series] = [Series(name, points) for name, points in levels.items()]
-        return plot(f"{title} of each request", "request", "ms", series)
+        series, unit = _in_unit([Series(name, points) for name, points in levels.items()])
+        return plot(f"{title} of each request", "request", f"{title}, {unit}", series)
 
     return draw
 
@@ -103,5 +117,5 @@ _PLOTS: dict[str, Callable[[Results], str]] = {
     "position": _position,
     "ttft": _over_time("TTFT", "ttft_ms"),
     "tpot": _over_time("TPOT", "tpot_ms"),
-    "e2e": _over_time("End-to-end time", "e2e_ms"),
+    "e2e": _over_time("E2E time", "e2e_ms"),
 }

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from kvtui.bench.evaluation.results import Results
 from kvtui.bench.figures.levels import Level
 from kvtui.bench.figures.quantiles import Figure
 from kvtui.bench.figures.sample import Sample
-from kvtui.text import UNKNOWN, milliseconds, one_line, rate
+from kvtui.text import UNKNOWN, clock_time, many, milliseconds, one_line, rate
 
 _Cell = Callable[[Level], str]
 
@@ -89,6 +90,34 @@ _GOOD: tuple[str, _Cell] = (
     "goodput",
     lambda row: UNKNOWN if row.goodput_share is None else f"{100 * row.goodput_share:.0f} %",
 )
+
+
+RARE_NOTE = "~ too few requests for that percentile: it is near the largest value."
+
+
+def told_of(results: Results) -> tuple[str, str]:
+    """Which preset, of whom; and how many requests there were, what came of them, how long."""
+    record = results.record
+    endpoint = record.header.get("endpoint") or {}
+    where = endpoint.get("base_url") or "the embedded engine"
+    about = f"{record.workload.preset}: {endpoint.get('model') or ''} at {where}"
+    if len(record.workload.targets) > 1:
+        names = " and ".join(target.name for target in record.workload.targets)
+        about = f"{record.workload.preset}: {names}"
+    stretches: Counter[tuple[int, int]] = Counter()
+    count = failed = 0
+    for sample in record.samples:
+        stretch = sample.stage, sample.segment
+        stretches[stretch] = max(stretches[stretch], round(sample.end_s))
+        if not sample.warmup and not sample.stopped:
+            count += 1
+            failed += sample.failed
+    parts = [many(count, "request"), f"{failed or 'none'} failed"]
+    if not record.finished:
+        parts.append("not finished")
+    if count:
+        parts.append(f"{clock_time(stretches.total())} of measuring")
+    return one_line(about, 300), ", ".join(parts)
 
 
 def table(levels: Sequence[Level]) -> list[list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -146,6 +147,29 @@ def test_names_from_outside_are_text_in_page_and_picture(tmp_path: Path) -> None
     assert "\x1b" not in plot_of(found)
 
 
+def test_the_page_stands_alone_in_light_and_dark_and_on_paper(tmp_path: Path) -> None:
+    page = html(results(tmp_path, SWEEP))
+    assert "default-src 'none'" in page  # nothing is fetched or run, whatever a name holds
+    for outside in ("<script", "src=", "href=", "url(", "@import"):
+        assert outside not in page
+    assert "prefers-color-scheme: dark" in page
+    assert "@media print" in page
+    style = page[page.index("<style>") : page.index("</style>")]
+    used = set(re.findall(r'class="(s\d|bg|grid|ink|dim)"', page))
+    assert {"s0", "s1", "bg", "grid", "ink", "dim"} <= used
+    for name in used:  # each colour of a picture is the page's own
+        assert re.search(rf"svg (\w+)?\.{name}\b", style), name
+
+
+def test_long_times_are_drawn_in_seconds(tmp_path: Path) -> None:
+    found = results(tmp_path, SWEEP)
+    assert ">TTFT, ms<" in plot_of(found, "ttft")
+    slow = [msgspec.structs.replace(s, e2e_ms=20_000.0 + s.index) for s in found.record.samples]
+    picture = plot_of(replace(found, record=replace(found.record, samples=tuple(slow))), "e2e")
+    assert ">E2E time, s<" in picture
+    assert ">20<" in picture
+
+
 def words_of(script: str) -> list[list[str]]:
     """The commands of a script, each as its words."""
     joined = script.replace("\\\n", " ")
@@ -195,7 +219,7 @@ def test_the_same_load_and_lengths_are_asked_of_each_tool(tmp_path: Path) -> Non
 @pytest.mark.skipif(shutil.which("sh") is None, reason="needs a POSIX shell")
 def test_it_is_a_script_whatever_names_and_prompts_are(tmp_path: Path) -> None:
     prompts = ("it's $(touch x) `y`\nEND\n", '日本 \\ "q"', "\x1b[31m")
-    workload = expand(Spec(prompts=prompts, rate=(2.5,), arrival="poisson", requests=2), "own")
+    workload = expand(Spec(prompts=prompts, rate=(2.5,), arrival="poisson", requests=7), "own")
     script = commands(results(tmp_path, workload, model="a'; touch x; '$(touch x)"))
     path = tmp_path / "again.sh"
     path.write_text(script, encoding="utf-8")
@@ -207,7 +231,9 @@ def test_it_is_a_script_whatever_names_and_prompts_are(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert not (tmp_path / "x").exists()
     rows = (tmp_path / "prompts-1.jsonl").read_text(encoding="utf-8").splitlines()
-    assert tuple(json.loads(row)["prompt"] for row in rows) == prompts
+    # One a request, warm-up included: a tool that stops where its file ends does all of the work.
+    assert len(rows) == 9  # of 8, the last turn whole
+    assert tuple(json.loads(row)["prompt"] for row in rows[:3]) == prompts
     assert "--request-rate 2.5" in script
     assert '"kind": "poisson", "rate": 2.5' in script
 
