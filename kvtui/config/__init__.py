@@ -1,6 +1,13 @@
 """Which endpoint, which key, which settings: flags > environment > TOML file > defaults."""
 
-from kvtui.config.endpoint import EMBEDDED, Endpoint, profile_name, resolve_endpoint
+from kvtui.config.endpoint import (
+    EMBEDDED,
+    TYPED,
+    Endpoint,
+    chosen_url,
+    profile_name,
+    resolve_endpoint,
+)
 from kvtui.config.file import (
     ConfigError,
     Defaults,
@@ -19,12 +26,14 @@ __all__ = [
     "KEY_VARIABLES",
     "OPENAI_URL",
     "TAOTOKEN_URL",
+    "TYPED",
     "ConfigError",
     "Defaults",
     "Endpoint",
     "OwnCard",
     "Profile",
     "Settings",
+    "chosen_url",
     "config_path",
     "load_settings",
     "parse_settings",

@@ -12,6 +12,8 @@ from kvtui.config.keys import KEY_VARIABLES, OPENAI_URL, TAOTOKEN_URL, choose_ke
 from kvtui.language import tr
 from kvtui.text import did_you_mean
 
+TYPED = "what was typed"
+"""The origin of a key that was typed on the screen: kept in memory, and nowhere else."""
 EMBEDDED = "embedded"
 """The profile that every configuration has: the engine of one's own, whatever variables are set."""
 
@@ -47,13 +49,15 @@ def resolve_endpoint(
     base_url: str | None = None,
     profile: str | None = None,
     api_key_env: str | None = None,
+    api_key: str | None = None,
     model: str | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Endpoint:
     """Choose the endpoint and its key: ``--base-url`` > profile > environment > embedded.
 
     A key goes only to the host it belongs to; for any other host it must be named
-    (``api_key_env``). A key command of a profile is run here, so call this off the UI thread.
+    (``api_key_env``), or typed for the ``base_url`` given with it (``api_key``). A key command of
+    a profile is run here, so call this off the UI thread.
 
     Raises:
         ConfigError: The named profile does not exist.
@@ -65,7 +69,11 @@ def resolve_endpoint(
     url = url.strip().rstrip("/")
     own = named if named is not None and origin(named.base_url) == origin(url) else None
     name = profile_name(settings, profile)
-    key, key_from, wanted = choose_key(url, own, name, api_key_env, environ)
+    key, key_from, wanted = (
+        (api_key, TYPED, None)
+        if api_key and base_url is not None
+        else choose_key(url, own, name, api_key_env, environ)
+    )
     return Endpoint(
         base_url=url,
         chosen_by=chosen_by,

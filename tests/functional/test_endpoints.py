@@ -60,7 +60,8 @@ async def test_a_profile_is_chosen_with_its_own_key_and_none_of_the_flags(made: 
         main = await ready(pilot)
         await pilot.press("E")
         rows = shown(app.screen.query_one("#choices"))
-        assert "as started" in rows
+        assert "gpu.example/v1 ●" in rows
+        assert "from --base-url" in rows
         assert "10.0.0.5:8000/v1 · Qwen/Qwen3-8B" in rows
         assert "pw" not in rows
         await pilot.press(*"box", "enter")

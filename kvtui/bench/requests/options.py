@@ -19,6 +19,8 @@ class RunOptions:
     base_url: str | None = None
     model: str | None = None
     api_key_env: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    """A key typed on the screen for ``base_url``."""
     profile: str | None = None
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     threads: int = 1
@@ -48,6 +50,7 @@ class RunOptions:
             base_url=flags.get("base_url"),
             model=flags.get("model"),
             api_key_env=flags.get("api_key_env"),
+            api_key=flags.get("api_key"),
             profile=flags.get("profile"),
             headers=MappingProxyType(dict(flags.get("headers") or ())),
             threads=flags.get("threads") or (settings.defaults.threads if settings else 1),
@@ -68,6 +71,7 @@ class RunOptions:
             profile=target.profile,
             model=target.model or (self.model if ours else None),
             api_key_env=None,
+            api_key=None,
             headers=MappingProxyType({}),
             embedded=target.embedded,
             weights=target.weights,

@@ -249,6 +249,7 @@ class Session:
                 base_url=options.base_url,
                 profile=options.profile,
                 api_key_env=options.api_key_env,
+                api_key=options.api_key,
                 model=options.model,
             )
         )

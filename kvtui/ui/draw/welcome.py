@@ -25,7 +25,7 @@ _DEMO = (
 )
 _PROBLEM = (
     ("D", later("the doctor: the endpoint, step by step")),
-    ("E", later("another endpoint, or the embedded engine")),
+    ("E", later("another endpoint: a profile, a URL, the embedded engine")),
     ("?", later("every key")),
 )
 _REMOTE = (
@@ -51,7 +51,7 @@ def welcome_rows(view: EndpointView, width: int) -> list[Row]:
         what = (
             later("The embedded engine is starting: a real model, on this machine, no key.")
             if view.embedded
-            else later("The endpoint is being asked which models it serves.")
+            else later("The endpoint is still being prepared.")
         )
         rows += [row((line, "muted")) for line in wrap(tr(what), width)]
         if view.waiting:

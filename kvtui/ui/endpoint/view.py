@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from kvtui.bench.requests.curl import Sent
+from kvtui.config import ConfigError, Settings, chosen_url
 from kvtui.language import tr
 from kvtui.text import one_line, redact
 from kvtui.ui.ports import PreparedLike
@@ -13,6 +17,23 @@ DEMO_MODELS = tuple(
     for name in ("auth", "network", "parameter", "filter", "ratelimit", "server", "truncated")
 )
 """The embedded engine answers these as a provider would that fails so."""
+
+
+def expected_view(options: Mapping[str, Any], settings: Settings) -> EndpointView:
+    """What was chosen, before it is known who answers there."""
+    if options.get("replay") is not None:
+        return EndpointView(label="", key="", embedded=False)
+    try:
+        url, _ = chosen_url(
+            settings, base_url=options.get("base_url"), profile=options.get("profile")
+        )
+    except ConfigError:  # said when the endpoint is prepared
+        return EndpointView(label=one_line(str(options.get("profile")), 60), key="", embedded=False)
+    if url is None:
+        return EndpointView()
+    label = one_line(redact(url).split("://", 1)[-1], 60)
+    model = one_line(redact(str(options.get("model") or "")), 60)
+    return EndpointView(label=label, model=model, key="", embedded=False)
 
 
 def endpoint_view(prepared: PreparedLike, model: str) -> EndpointView:

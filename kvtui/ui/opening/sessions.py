@@ -5,7 +5,6 @@ from __future__ import annotations
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from kvtui.language import tr
 from kvtui.ui.endpoint.server import ServerWatch, server_kv
 from kvtui.ui.messages import (
     ConductorReady,
@@ -18,13 +17,14 @@ from kvtui.ui.opening.settings import read_settings
 from kvtui.ui.state import PromptForm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
 
     from textual.message import Message
 
     from kvtui.bench.records.replay import Replay
     from kvtui.config import Settings
+    from kvtui.ui.endpoint.typed import TypedEndpoint
     from kvtui.ui.ports import SessionLike
     from kvtui.ui.stream.conductor import Conductor
 
@@ -81,18 +81,19 @@ class Sessions:
         else:
             self._tell(OpeningFailed(str(error) or type(error).__name__))
 
-    def change(self, choice: str) -> None:
+    def change(self, choice: str, typed: Sequence[TypedEndpoint] = ()) -> None:
         """Leave the endpoint for another one; nothing runs any more.
 
         Args:
             choice: One of ``kvtui.ui.endpoint.choices.endpoint_choices``.
+            typed: The endpoints that were typed since the start.
         """
-        from kvtui.ui.endpoint.choices import options_of
+        from kvtui.ui.endpoint.choices import label_of, options_of
 
         settings, _ = read_settings()
         old = self._conductor.session
-        new = new_session(options_of(choice, self._options), settings)
-        self._conductor.change_session(new, choice or tr("as started"))
+        new = new_session(options_of(choice, self._options, typed), settings)
+        self._conductor.change_session(new, label_of(choice, settings, self._options, typed))
         _close(old)
         new.warm()
         self.prepare(new)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kvtui.ui.endpoint.view import expected_view
 from kvtui.ui.messages import ConductorReady, MemoryReady
 from kvtui.ui.opening.prompt import build_request, initial_form, read_files
 from kvtui.ui.opening.sessions import Sessions
@@ -29,6 +30,7 @@ def open_all(app: AppLike) -> None:
     conductor = app.conductor = Conductor(
         build=build_request(app.options), form=initial_form(app.options, settings.defaults)
     )
+    conductor.endpoint = expected_view(app.options, settings)
     fps, problem = frames_per_second(app.options, settings)
     problems += [problem] if problem else []
     problems += take_language(app, settings)

@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from kvtui.language import tr
 from kvtui.ui.draw.sections import around, with_rest
-from kvtui.ui.look.rows import Row, Span, between, row
+from kvtui.ui.look.rows import Row, Span, between, row, wrap
 from kvtui.ui.matching import LETTERS, match
 from kvtui.ui.widgets.lines import LinesWidget
 
@@ -35,6 +35,8 @@ class ChoiceList(LinesWidget):
         self.current = current
         self.marked = 0
         self.mark(current)
+        self.nothing = ""
+        """Why nothing fits what was typed; empty: no name is like it."""
         self._typed: dict[str, frozenset[int]] = {}
         """Value -> the characters of its name that were typed."""
 
@@ -79,7 +81,8 @@ class ChoiceList(LinesWidget):
     def draw(self, width: int, height: int) -> Sequence[Row]:
         """The lines around the marked one."""
         if not self.shown:
-            return [row((tr("nothing of that name: shorten what you typed"), "warn"))]
+            why = self.nothing or tr("nothing of that name: shorten what you typed")
+            return [row((line, "warn")) for line in wrap(why, width)]
         here = around(self.marked, len(self.shown), height)
         lines: list[Row] = []
         for index in here:
@@ -143,8 +146,12 @@ class PickerScreen(ModalScreen[str | None]):
         with Vertical(id="picker") as box:
             box.border_title = self._title_text
             box.border_subtitle = tr("⏎ take · esc leave")
-            yield Input(placeholder=tr("type to filter"), id="filter", compact=True)
+            yield Input(placeholder=self.placeholder(), id="filter", compact=True)
             yield self.list
+
+    def placeholder(self) -> str:
+        """What an empty field says."""
+        return tr("type to filter")
 
     def on_mount(self) -> None:
         """Type at once."""

@@ -10,6 +10,7 @@ from kvtui.language import tr
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from kvtui.ui.endpoint.typed import TypedEndpoint
     from kvtui.ui.screens.main.dialogs import Dialogs
     from kvtui.ui.screens.main.memory_choices import MemoryChoices
     from kvtui.ui.screens.main.opened import Opened
@@ -57,6 +58,8 @@ class Endpoints:
         self._tick = tick
         self.chosen = ""
         """What was chosen here; empty is what the start said."""
+        self.typed: tuple[TypedEndpoint, ...] = ()
+        """What was typed since the start."""
 
     def ask_models(self, *, run: bool) -> None:
         """Ask the server for its models, again or for the first time; with ``run`` then send."""
@@ -76,19 +79,58 @@ class Endpoints:
             sessions.prepare(conductor.session)
 
     def choose(self) -> None:
-        """Choose the endpoint among the profiles."""
+        """Choose the endpoint among the profiles, or type its URL."""
         conductor = self._opened.conductor
         if conductor is None or conductor.session is None:
             self._say(tr("One moment: kvtui is still starting."))
             return
         from kvtui.ui.endpoint.choices import endpoint_choices
         from kvtui.ui.opening.settings import read_settings
+        from kvtui.ui.screens.endpoint_picker import EndpointPicker
 
         settings, problem = read_settings()
         if problem:
             self._say(problem, "warning")
-        choices = endpoint_choices(settings, self._options, hidden=self._presenter.presenting)
-        self._dialogs.pick(tr("Endpoint"), choices, self.chosen, self.take)
+        hidden = self._presenter.presenting
+        choices = endpoint_choices(settings, self._options, self.typed, hidden=hidden)
+        self._dialogs.open(EndpointPicker(choices, self.chosen), self._picked)
+
+    async def _picked(self, choice: str | None) -> None:
+        from kvtui.ui.endpoint.choices import USE
+
+        if choice is None:
+            return
+        if choice.startswith(USE):
+            self._ask(choice.removeprefix(USE))
+        else:
+            await self.take(choice)
+
+    def _ask(self, url: str) -> None:
+        """Have the rest of an endpoint typed; without a URL the present one is changed."""
+        from kvtui.ui.opening.settings import read_settings
+        from kvtui.ui.screens.endpoint_form import EndpointForm
+
+        conductor = self._opened.conductor
+        prepared = None if conductor is None else conductor.prepared
+        model = ""
+        if not url and prepared is not None and not prepared.endpoint.embedded:
+            url, model = prepared.endpoint.base_url, prepared.model or ""
+        self._dialogs.open(EndpointForm(read_settings()[0], url, model), self._take_typed)
+
+    async def _take_typed(self, typed: tuple[TypedEndpoint, str] | None) -> None:
+        """Use what was typed; what was kept as a profile is one."""
+        from kvtui.ui.endpoint.choices import TYPED
+
+        if typed is None:
+            return
+        endpoint, said = typed
+        if said:
+            self._say(said)
+        if endpoint.keep_as and not endpoint.api_key:
+            await self.take(endpoint.keep_as)
+            return
+        self.typed = (*self.typed, endpoint)
+        await self.take(f"{TYPED}{len(self.typed) - 1}")
 
     async def take(self, choice: str) -> None:
         """Stop what runs, leave the endpoint and prepare the one chosen."""
@@ -106,6 +148,6 @@ class Endpoints:
             self._tick()
         self.chosen = choice
         self._opened.leave_endpoint()
-        sessions.change(choice)
+        sessions.change(choice, self.typed)
         self.show()
         self._memory.show()
