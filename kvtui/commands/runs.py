@@ -123,7 +123,7 @@ def _row(entry: Entry) -> list[str]:
         name,
         one_line(entry.model or UNKNOWN, 32),
         one_line(entry.endpoint or UNKNOWN, 32),
-        f"{count(entry.requests)}{wanted}",
+        f"{UNKNOWN if entry.requests is None else count(entry.requests)}{wanted}",
         milliseconds(entry.ttft_ms),
         milliseconds(entry.tpot_ms),
         UNKNOWN if entry.decode_tps is None else rate(entry.decode_tps),

@@ -1,7 +1,8 @@
 """A record at a glance: what a list of runs shows, without the requests in memory.
 
 The first line tells what was asked, the last ones what came of it: ``end`` holds a summary. A run
-without one (killed, or under way) is read through once, a few fields a line.
+without one (killed, or under way) is read through, a few fields a line, unless it is a large one:
+then what came of it is not known here.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from statistics import median
 from typing import Any, BinaryIO, Literal
@@ -22,7 +25,10 @@ from kvtui.bench.records.schema import MOST_LINE, RecordError, version_of
 from kvtui.language import tr
 from kvtui.reading import lines_of
 
-_TAIL = 64 << 10
+_TAIL = 16 << 10
+_END = b'\n{"type":"end"'
+MOST_READ = 16 << 20
+"""Bytes of a file that are looked through for a list of many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +57,8 @@ class Entry:
     """A run writes it now."""
     wanted: int | None = None
     """Requests asked for; None where a time ends the run."""
-    requests: int = 0
-    """Measured requests that ended."""
+    requests: int | None = 0
+    """Measured requests that ended; None: the file is large, and has no summary (yet)."""
     failed: int = 0
     ttft_ms: float | None = None
     tpot_ms: float | None = None
@@ -95,11 +101,25 @@ class _Line(msgspec.Struct):
     tpot_ms: float | None = None
     decode_tps: float | None = None
     cached_prompt_tokens: int | None = None
-    tags: tuple[str, ...] = ()
+    tags: tuple[str, ...] | None = None
     note: str = ""
     summary: Summary | None = None
 
 
+class _Head(msgspec.Struct):
+    """What a glance needs of the first line; whatever else is in it is passed over."""
+
+    type: Any = None
+    schema: Any = None
+    created_at: Any = None
+    id: Any = None
+    kind: Any = None
+    kvtui: Any = None
+    endpoint: Any = None
+    workload: Any = None
+
+
+_HEAD = msgspec.json.Decoder(_Head)
 _LINES = msgspec.json.Decoder(_Line)
 
 
@@ -171,11 +191,15 @@ def _ended(entry: Entry, file: BinaryIO) -> Entry:
     begin = file.tell()
     if entry.size - begin > _TAIL:
         file.seek(entry.size - _TAIL)
-        file.readline(MOST_LINE)  # the rest of a line that began before
-    found = _looked(entry, _lines(file), tail=True)
-    if found is None:
-        file.seek(begin)
-        found = _looked(entry, _lines(file), tail=False)
+        tail = file.read(_TAIL)
+        at = tail.rfind(_END)
+        if at >= 0 and (found := _looked(entry, _lines(BytesIO(tail[at + 1 :])), tail=True)):
+            return found
+    if entry.size - begin > MOST_READ:
+        marks = _marked(entry.path, entry.size)
+        return replace(entry, requests=None, tags=marks.tags or (), note=marks.note)
+    file.seek(begin)
+    found = _looked(entry, _lines(file), tail=False)
     assert found is not None
     return found
 
@@ -208,8 +232,9 @@ def _looked(entry: Entry, lines: Iterator[_Line], *, tail: bool) -> Entry | None
         if tail:
             return None
         summary = glance.summary()
-    if tail and marks is None and entry.size > _TAIL:
-        marks = _marked_before(entry.path)
+    if tail and marks is None:
+        told = ended is not None and ended.tags is not None
+        marks = ended if told else _marked(entry.path, entry.size)
     return replace(
         entry,
         finished=ended is not None,
@@ -218,35 +243,38 @@ def _looked(entry: Entry, lines: Iterator[_Line], *, tail: bool) -> Entry | None
         ttft_ms=summary.ttft_ms,
         tpot_ms=summary.tpot_ms,
         decode_tps=summary.decode_tps,
-        tags=marks.tags if marks else (),
+        tags=marks.tags or () if marks else (),
         note=marks.note if marks else "",
     )
 
 
-def summary_of(path: Path) -> Summary:
-    """Counts and medians over all requests of a record.
+def end_of(path: Path) -> dict[str, Any]:
+    """What ``end`` says of a record: counts and medians over all requests, tags and note so far.
 
     Raises:
         OSError: It cannot be read.
     """
     glance = Glance()
+    tags: tuple[str, ...] = ()
+    note = ""
     with path.open("rb") as file:
         for line in _lines(file):
             if line.type == "request":
                 glance.take(line)
-    return glance.summary()
+            elif line.type == "meta":
+                tags, note = line.tags or (), line.note
+    return {"summary": msgspec.to_builtins(glance.summary()), "tags": tags, "note": note}
 
 
-def _marked_before(path: Path) -> _Line | None:
-    """Tags that were given while the run was under way, before its last 64 KiB."""
-    marks = None
+def _marked(path: Path, size: int) -> _Line:
+    """Tags that were given while the run was under way, as far as they lie near its end."""
+    marks = _Line("meta")
     with path.open("rb") as file:
+        file.seek(max(0, size - MOST_READ))
         for line in lines_of(file, MOST_LINE):
             if line.startswith(b'{"type":"meta"'):
-                try:
+                with suppress(msgspec.DecodeError, UnicodeDecodeError):
                     marks = _LINES.decode(line)
-                except (msgspec.DecodeError, UnicodeDecodeError):
-                    continue
     return marks
 
 

@@ -14,7 +14,8 @@ Each line is an object with a ``type``:
   stopped or failed is ``partial``: its text and figures are what there was.
 - ``stage_end``, ``health``: of a stage, as it ends.
 - ``meta``: tags and a note; the last one counts.
-- ``end``: the run is through, with counts and medians; without it, it can be resumed.
+- ``end``: the run is through, with counts and medians, and what ``meta`` said until then; without
+  it, it can be resumed.
 
 A line is written whole by one call, so a killed run loses what was in flight and no more. Who
 writes a benchmark's record holds its lock (``kvtui.bench.records.lock``): nobody else resumes it.

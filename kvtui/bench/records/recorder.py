@@ -9,6 +9,7 @@ import secrets
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +20,7 @@ import msgspec
 
 from kvtui import __version__
 from kvtui.bench.figures.sample import Sample
-from kvtui.bench.records.entries import Summary, ends_torn, summary_of
+from kvtui.bench.records.entries import end_of, ends_torn
 from kvtui.bench.records.lock import lock
 from kvtui.bench.records.schema import SCHEMA, RecordError
 from kvtui.bench.records.tape import pack
@@ -160,11 +161,10 @@ class Recorder:
 
     def end(self) -> None:
         """The run is through: what came of it is summed up for lists of runs."""
-        try:
-            summary = summary_of(self.path)
-        except OSError:
-            summary = Summary()
-        self.write("end", {"ended_at": _now(), "summary": msgspec.to_builtins(summary)})
+        told = {}
+        with suppress(OSError):
+            told = end_of(self.path)
+        self.write("end", {"ended_at": _now(), **told})
 
     def close(self) -> None:
         """Close the file."""

@@ -59,7 +59,7 @@ def entry_row(
     shown = figures if wide else [("", right(rate(entry.decode_tps), 6) + " tok/s")]
     room = width - used - sum(len(a) + len(b) for a, b in shown) - 1
     tags = " ".join(f"#{tag}" for tag in entry.tags)
-    parts = {"requests": entry.requests, "wanted": entry.wanted or "—"}
+    parts = {"requests": _some(entry.requests), "wanted": entry.wanted or "—"}
     told = ""
     if entry.running:
         told = tr("running, {requests} of {wanted}", **parts)
@@ -104,14 +104,15 @@ def detail_rows(entry: Entry | None, width: int) -> list[Row]:
         if entry.wanted
         else tr("— requests")
     )
-    state = "● " + counted(entry.requests, later("{n} request"), later("{n} requests"))
+    some = _some(entry.requests)
+    state = f"● {requests_of(entry)}"
     if entry.running:
-        state = tr("◉ {requests} of {wanted}: running", requests=entry.requests, wanted=wanted)
+        state = tr("◉ {requests} of {wanted}: running", requests=some, wanted=wanted)
     elif entry.resumable:
-        state = tr(
-            "■ {requests} of {wanted}: r goes on with it", requests=entry.requests, wanted=wanted
-        )
+        state = tr("■ {requests} of {wanted}: r goes on with it", requests=some, wanted=wanted)
     failed = tr(", ▲ {failed} failed", failed=entry.failed) if entry.failed else tr(", none failed")
+    if entry.requests is None:
+        failed = tr(", a large file: opened it tells more")
     figures = row(
         (state, state_of(entry)[1]),
         (failed, "bad" if entry.failed else "muted"),
@@ -135,6 +136,17 @@ def detail_rows(entry: Entry | None, width: int) -> list[Row]:
         (note, "text" if entry.note else "muted"),
     )
     return [crop(line, width) for line in (figures, place, marks, _file_row(entry, width))]
+
+
+def requests_of(entry: Entry) -> str:
+    """How many ended."""
+    if entry.requests is None:
+        return tr("— requests")
+    return counted(entry.requests, later("{n} request"), later("{n} requests"))
+
+
+def _some(requests: int | None) -> str:
+    return "—" if requests is None else str(requests)
 
 
 def _file_row(entry: Entry, width: int) -> Row:

@@ -13,10 +13,10 @@ from textual.widgets import Input
 from kvtui.bench.records import store
 from kvtui.bench.records.lock import is_locked
 from kvtui.bench.records.schema import RecordError
-from kvtui.language import counted, later, tr
+from kvtui.language import later, tr
 from kvtui.ui.commands import bindings
 from kvtui.ui.draw.record import when_of
-from kvtui.ui.draw.runs import detail_rows
+from kvtui.ui.draw.runs import detail_rows, requests_of
 from kvtui.ui.experiments.keys import RUNS
 from kvtui.ui.layout.sizes import take_size
 from kvtui.ui.look.rows import row
@@ -283,7 +283,7 @@ class RunsScreen(BenchScreen):
             "{preset} of {when}, {requests}\n{path}\n\nThe file is deleted for good.",
             preset=entry.preset or entry.path.name,
             when=when_of(entry.when),
-            requests=counted(entry.requests, later("{n} request"), later("{n} requests")),
+            requests=requests_of(entry),
             path=entry.path,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -246,3 +247,46 @@ def test_what_was_deleted_or_ended_meanwhile_is_not_gone_on_with(tmp_path: Path)
     path.unlink()
     with pytest.raises(RecordError, match="cannot be written"):
         gone.reopen()
+
+
+class Counted(io.FileIO):
+    """A file that tells how much of it was read."""
+
+    total = 0
+
+    def readinto(self, buffer: Any) -> int | None:
+        n = super().readinto(buffer)
+        Counted.total += n or 0
+        return n
+
+
+@pytest.mark.parametrize("state", ["finished", "tagged early", "tagged late", "killed", "resumed"])
+def test_a_list_reads_the_head_and_the_tail_of_a_giant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    path = made(tmp_path / "r.jsonl", end=False)
+    if state == "tagged early":
+        store.tag(path, ["mine"])
+    recorder = Recorder(path)
+    recorder.reopen()
+    if state == "resumed":
+        recorder.end()
+    recorder.append(1)
+    for index in range(6000):
+        recorder.take(RequestEnded(Sample(stage=0, index=index, ttft_ms=1.0, tpot_ms=2.0)))
+    if state not in ("killed", "resumed"):
+        recorder.end()
+    recorder.close()
+    if state == "tagged late":
+        store.tag(path, ["mine"])
+    monkeypatch.setattr(entries, "MOST_READ", 32 << 10)
+    monkeypatch.setattr(Path, "open", lambda self, _: io.BufferedReader(Counted(self)))
+    Counted.total = 0
+    entry = entry_of(path)
+    assert entry.size > 400_000
+    assert Counted.total < 100_000
+    if state in ("killed", "resumed"):
+        assert (entry.requests, entry.ttft_ms, entry.resumable) == (None, None, True)
+    else:
+        assert (entry.requests, entry.ttft_ms, entry.finished) == (6000, 1.0, True)
+    assert entry.tags == (("mine",) if state.startswith("tagged") else ())
