@@ -18,12 +18,12 @@ def main() -> None:
 
 def _screen() -> int:
     """A plain ``kvtui`` has no flags to parse, so it reaches its first frame without click."""
-    from kvtui.commands.screen import ScreenRefused, open_screen
+    from kvtui.commands.screen import ScreenRefused, open_screen, say_refusal
 
     try:
         return open_screen({})
     except ScreenRefused as refusal:
-        sys.stderr.write(f"kvtui: {refusal}\n")
+        say_refusal(refusal)
         return 2
 
 

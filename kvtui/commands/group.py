@@ -108,8 +108,7 @@ def kvtui(ctx: click.Context, /, **options: Any) -> None:
                 f"{flag} belongs after the command: kvtui {ctx.invoked_subcommand} {flag} …", ctx
             )
         return
-    from kvtui.commands.errors import BadInput
-    from kvtui.commands.screen import ScreenRefused, open_screen
+    from kvtui.commands.screen import ScreenRefused, open_screen, say_refusal
 
     if any(options[name] for name in _NAMES):
         from kvtui.commands.names import refuse_wrong_names
@@ -122,4 +121,5 @@ def kvtui(ctx: click.Context, /, **options: Any) -> None:
     try:
         sys.exit(open_screen(options))
     except ScreenRefused as refusal:
-        raise BadInput(str(refusal)) from None
+        say_refusal(refusal)
+        sys.exit(2)

@@ -32,7 +32,7 @@ def replay(run: str, speed: float, request: int | None, as_json: bool, **options
     from kvtui.bench.records import store
     from kvtui.bench.records.record import RecordError
     from kvtui.bench.records.replay import Replay
-    from kvtui.commands.screen import ScreenRefused, open_screen
+    from kvtui.commands.screen import ScreenRefused, open_screen, say_refusal
 
     try:
         chosen = Replay.read(store.find(run).path, request, speed)
@@ -48,4 +48,5 @@ def replay(run: str, speed: float, request: int | None, as_json: bool, **options
     try:
         sys.exit(open_screen({**options, "replay": chosen}))
     except ScreenRefused as refusal:
-        raise BadInput(f"{refusal} kvtui replay --json needs none.") from None
+        say_refusal(ScreenRefused(f"{refusal} kvtui replay --json needs none."))
+        sys.exit(2)

@@ -29,6 +29,21 @@ def open_screen(options: Mapping[str, Any]) -> int:
     return run(options)
 
 
+def say_refusal(refusal: ScreenRefused) -> None:
+    """On stderr; where that is closed, to whoever sits at the terminal."""
+    sentence = f"kvtui: {refusal}\n"
+    if sys.__stderr__ is not None:
+        sys.__stderr__.write(sentence)
+        return
+    device = "CONOUT$" if sys.platform == "win32" else "/dev/tty"
+    try:
+        with open(device, "w", encoding="utf-8", errors="replace") as terminal:  # noqa: PTH123
+            terminal.write(sentence)
+    except OSError:  # nobody sits there
+        if sys.__stdout__ is not None:
+            sys.__stdout__.write(sentence)
+
+
 def _take_language(flag: str | None) -> None:
     """The one that a flag or the environment asks for; the settings are read after the frame."""
     from kvtui.language import LanguageError, use, wanted

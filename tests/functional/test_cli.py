@@ -81,6 +81,23 @@ def test_a_screen_without_a_terminal_is_refused(config: dict[str, str]) -> None:
     assert "kvtui run" in ran.stderr
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX descriptors")
+@pytest.mark.parametrize("flags", ["", "--gpu L4"])
+def test_a_screen_without_stderr_is_refused_in_words(config: dict[str, str], flags: str) -> None:
+    ran = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m kvtui {flags} 2>&-"],
+        env=dict(os.environ) | config,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+        start_new_session=True,  # no terminal to say it to either
+    )
+    assert ran.returncode == 2
+    assert "`kvtui run`" in ran.stdout
+
+
 def test_config_is_edited_in_place(config: dict[str, str]) -> None:
     path = Path(config["KVTUI_CONFIG"])
     assert kvtui("config", "init", **config).stdout.strip() == str(path)
