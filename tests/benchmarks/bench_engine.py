@@ -1,4 +1,4 @@
-"""The embedded engine's speeds: `python tests/benchmarks/bench_engine.py [MODEL]`.
+"""The embedded engine's speeds: `python -m tests.benchmarks.bench_engine [MODEL]`.
 
 Each figure is the best of several: other programs on the machine only ever slow a run down. What
 to trust between machines are the ratios, taken within one run. Targets are the project's own.

@@ -1,4 +1,4 @@
-"""What a key in the planner costs: `python tests/benchmarks/bench_planner.py`.
+"""What a key in the planner costs: `python -m tests.benchmarks.bench_planner`.
 
 Each figure is what one keystroke recomputes before its frame: the answer, the smallest cards, the
 flags, and the rows drawn (target: under 10 ms). The plot and the grid, drawn at most three times a

@@ -1,6 +1,6 @@
 """What the screen costs: first frame against a bare app, and CPU, bytes and RSS at rest.
 
-    python tests/benchmarks/bench_screen.py [--pairs 7] [--idle 20]
+    python -m tests.benchmarks.bench_screen [--pairs 7] [--idle 20]
 
 Each start runs in a pseudo-terminal of 120x40. The first frame is the moment when the titles of
 all three panes have been written. Ratios come from interleaved pairs of one run (POSIX only).

@@ -1,6 +1,6 @@
 """What the screen costs while it streams: CPU by thread, bytes to the terminal, memory.
 
-    python tests/benchmarks/bench_stream.py [RATE:FPS …] [--seconds 10] [--size 120x40] [--keys i]
+    python -m tests.benchmarks.bench_stream [RATE:FPS …] [--seconds 10] [--size 120x40] [--keys i]
 
 The tokens come from a server of known timing in a process of its own, with a count in each chunk,
 as vLLM and the embedded engine send it. CPU is of kvtui's process alone, in per cent of one core,
@@ -16,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bench_screen import KVTUI, drain, rss_mb, start, stop
+from tests.benchmarks.bench_screen import KVTUI, drain, rss_mb, start, stop
 
 WARM_S = 3.0
 

@@ -285,6 +285,36 @@ async def test_where_rows_are_few_the_chart_stands_in_the_texts_place() -> None:
         assert main.focused is main.stream.text
 
 
+@pytest.mark.parametrize(
+    ("opened", "keys"),
+    [
+        ("t", ["slash", *"one"]),
+        ("t", ["i"]),
+        ("t", ["slash", *"one", "enter", "t", "n"]),
+        ("v", ["slash", *"one"]),
+        ("v", ["i"]),
+    ],
+)
+async def test_what_is_asked_of_the_text_brings_it_back(opened: str, keys: list[str]) -> None:
+    app = make_app(script("one two one two one " * 30))
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        main = await streamed(pilot)
+        await pilot.press(opened)
+        await pilot.pause()
+        assert not main.stream.text.display
+        for key in keys:
+            await pilot.press(key)
+            await pilot.pause()
+        await until(pilot, lambda: main.stream.text.display)
+        assert main.stream.text.size.height >= LEAST_TEXT
+        said = [note.message for note in app._notifications]
+        assert [note for note in said if "chart" in note][:1] == (
+            ["The chart has made room for the text: t brings it back."] if opened == "t" else []
+        )
+        await pilot.press("escape")
+        assert main.stream.text.display
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 30), (120, 40), (200, 50)])
 async def test_rows_are_shared_out_again_whatever_comes_beside_a_chart(
     size: tuple[int, int],
@@ -300,6 +330,9 @@ async def test_rows_are_shared_out_again_whatever_comes_beside_a_chart(
             await pilot.pause()
             shown = pane.displayed_children
             assert sum(each.outer_size.height for each in shown) == pane.size.height, keys
+            if pane.chart is None:  # it has made room for what was asked of the text
+                await pilot.press("t")
+                await until(pilot, lambda: pane.chart is not None and pane.chart.shown is not None)
             assert pane.chart.size.height >= 3, keys
             assert not pane.text.display or pane.text.size.height >= LEAST_TEXT, keys
 

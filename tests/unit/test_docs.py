@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -114,3 +115,10 @@ def test_every_key_of_a_workload_file_is_told() -> None:
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     told = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     assert told == {field.name for field in msgspec.structs.fields(Spec)}
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in ROOT.glob("tests/benchmarks/bench_*.py")))
+def test_every_benchmark_is_run_as_a_module_and_says_so(name: str) -> None:
+    module = f"tests.benchmarks.{name}"
+    assert f"python -m {module}" in (import_module(module).__doc__ or "")
+    assert name.removeprefix("bench_") in README.partition("tests.benchmarks.")[2][:200]

@@ -210,6 +210,14 @@ class StreamPane(Vertical):
             if shown:
                 self.text.focus()
 
+    async def uncover_text(self) -> bool:
+        """Take away what stands in the text's place; True where that was a chart."""
+        await self.close_answer()
+        if self.chart is None or self.text.display:
+            return False
+        await self.show_chart(None)
+        return True
+
     # --- search, tints, rendered answer -----------------------------------------------------------
 
     async def open_search(self) -> None:

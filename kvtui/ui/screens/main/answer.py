@@ -84,12 +84,11 @@ class Answer:
 
     async def search(self) -> None:
         """Ask for words and find them."""
-        if self._pane.answer is not None:
-            await self._pane.close_answer()
         if not len(self._pane.text.history):
             self._say(tr("There is no text to search yet."))
             return
         await self._pane.open_search()
+        self._pane.call_after_refresh(self._uncover)  # its bar may be what leaves no room
 
     def next_match(self) -> None:
         """The next match."""
@@ -100,12 +99,21 @@ class Answer:
         self._step(-1)
 
     def _step(self, direction: int) -> None:
-        if not self._pane.find_next(direction):
+        if self._pane.find_next(direction):
+            self._pane.call_after_refresh(self._uncover)
+        else:
             self._say(tr("Nothing is searched for: / asks."))
 
     def tint(self) -> None:
         """Late tokens stand out, or not."""
         self._pane.toggle_tint()
+        if self._pane.tinted:
+            self._pane.call_after_refresh(self._uncover)
+
+    async def _uncover(self) -> None:
+        """What is asked for shows in the text alone: what stands in its place goes."""
+        if await self._pane.uncover_text():
+            self._say(tr("The chart has made room for the text: t brings it back."))
 
     async def render(self) -> None:
         """The finished answer as Markdown, or the text again."""
