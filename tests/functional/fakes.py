@@ -205,8 +205,9 @@ class FakeRun:
         if arrived < 4:
             return ()
         step = -(-arrived // n)
+        times = [t - self.script.pieces[0][0] for t, _, _ in self.script.pieces]
         return [
-            Sample(0.0047 * i, i, 190 + 30 * ((i * 7919) % 11) / 11)
+            Sample(times[i], i, 190 + 30 * ((i * 7919) % 11) / 11)
             for i in range(2, arrived, step)
         ]
 

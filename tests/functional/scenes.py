@@ -24,7 +24,7 @@ async def drawn(pilot: Any) -> None:
     if screen is pilot.app.main or isinstance(screen, TourScreen):
         chart = screen.stream.chart
         await until(pilot, lambda: chart is None or chart._imported)
-        screen.frames.tick()
+        screen.parts.frames.tick()
         await pilot.pause()
 
 

@@ -46,7 +46,7 @@ def gauge(main: Any, name: str) -> int:
 def in_use(main: Any) -> Any:
     """What the Memory pane shows in a frame drawn now."""
     main.conductor._measured = -math.inf  # this frame measures, whatever the time
-    main.frames.tick()
+    main.parts.frames.tick()
     return main.memory_pane.state
 
 
@@ -62,7 +62,7 @@ async def test_in_use_is_what_the_engine_holds_to_one_token() -> None:
         per_token = main.conductor.prepared.engine_geometry.kv_bytes_per_token
         assert main.memory_pane.state.bytes_per_token == per_token
         await pilot.press("enter")
-        await until(pilot, lambda: main.memory_choices.live_tokens > 20, seconds=30)
+        await until(pilot, lambda: main.parts.memory.live_tokens > 20, seconds=30)
         for _ in range(3):
             before = await loop.run_in_executor(None, gauge, main, "kvtui:kv_cache_tokens_in_use")
             # What the engine held then has reached the pane soon, and never is more than it holds.

@@ -83,7 +83,7 @@ async def test_what_runs_is_stopped_first(made: list[Slow]) -> None:
         main = await ready(pilot)
         await pilot.press("enter")
         await at(pilot, 0.5)
-        await main.endpoints.take("far")
+        await main.parts.endpoints.take("far")
         assert app.fake.session.started[0].stopped_at is not None
         assert not main.conductor.running
         assert main.header.phase == "stopped"
@@ -95,15 +95,15 @@ async def test_an_endpoint_that_was_left_is_heard_no_more(made: list[Slow]) -> N
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         main = await ready(pilot)
-        await main.endpoints.take("far")
-        await main.endpoints.take("embedded")
+        await main.parts.endpoints.take("far")
+        await main.parts.endpoints.take("embedded")
         assert made[1].options["profile"] == "embedded"
         made[1].future.set_result(EMBEDDED)
         made[0].future.set_result(REMOTE)
         await until(pilot, lambda: main.conductor.prepared is EMBEDDED)
         await pilot.pause()
         assert main.conductor.prepared is EMBEDDED
-        assert main.endpoints.chosen == "embedded"
+        assert main.parts.endpoints.chosen == "embedded"
 
 
 async def test_the_choice_in_force_is_marked_and_leaving_changes_nothing(made: list[Slow]) -> None:

@@ -383,7 +383,7 @@ async def test_a_run_goes_on_while_the_main_screen_is_shown(bench: Bench) -> Non
             runner.answer(number)
         await pilot.press("x")
         await until(pilot, lambda: app.screen is app.main)
-        app.main.experiments.mark()
+        app.main.parts.experiments.mark()
         assert "◉ sweep 17 %" in shown(app.main.header)
         assert not runner.stopped
         await pilot.press("x")

@@ -174,13 +174,13 @@ async def test_the_wait_counts_down_on_the_one_timer_and_lets_it_rest() -> None:
         main = await ready(pilot)
         await fail(pilot, 10)
         assert "1:15 to wait" in shown(main.errors)
-        assert main.frames.timer._active.is_set()
+        assert main.parts.frames.timer._active.is_set()
         await at(pilot, 75.5)
         assert "0:10 to wait" in shown(main.errors)
         assert not main.conductor.running  # nothing asks again by itself
         await at(pilot, 86)
         assert "the wait is over" in shown(main.errors)
-        assert not main.frames.timer._active.is_set()
+        assert not main.parts.frames.timer._active.is_set()
         assert len(app.fake.session.started) == 1
 
 
@@ -196,7 +196,7 @@ async def test_r_need_not_wait() -> None:
         await at(pilot, 20)
         assert main.conductor.errors.last_ok or main.conductor.errors.counts
         assert "to wait" not in shown(main.errors)
-        assert not main.frames.timer._active.is_set()
+        assert not main.parts.frames.timer._active.is_set()
 
 
 async def test_a_wait_of_days_is_not_counted_down() -> None:
@@ -205,7 +205,7 @@ async def test_a_wait_of_days_is_not_counted_down() -> None:
         main = await ready(pilot)
         await fail(pilot, 1)
         assert "to wait" not in shown(main.errors)
-        assert not main.frames.timer._active.is_set()
+        assert not main.parts.frames.timer._active.is_set()
 
 
 async def test_what_was_changed_on_the_way_is_said_once() -> None:

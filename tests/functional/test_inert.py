@@ -188,11 +188,11 @@ async def test_a_flood_is_shown_over_several_frames_and_stays_whole() -> None:
         main = await ready(pilot)
         await pilot.press("enter")
         app.fake.clock.now += 10
-        main.frames.tick()
+        main.parts.frames.tick()
         shown = len(main.stream.text.history.text(None))
         assert 0 < shown < len(flood) / 2
         assert not main.conductor.running
         for _ in range(20):
-            main.frames.tick()
+            main.parts.frames.tick()
         assert main.stream.text.history.text(None) == sanitise(flood) + "end"
-        assert main.frames.timer._active.is_set() is False  # and then it is quiet
+        assert main.parts.frames.timer._active.is_set() is False  # and then it is quiet

@@ -127,13 +127,13 @@ async def test_a_double_click_zooms_and_brings_back_and_one_on_a_button_only_pre
         await at(pilot, 5)
         for number, widget in enumerate((main.stream.text, main.memory_pane, main.errors), 1):
             await pilot.double_click(widget, offset=(3, 3))
-            assert main.pane_places.zoomed == number
+            assert main.parts.places.zoomed == number
             await pilot.double_click(widget, offset=(3, 3))
-            assert main.pane_places.zoomed == 0
+            assert main.parts.places.zoomed == 0
         assert not main.selections
         await pilot.press("e")
         await pilot.double_click(main.stream.editor, offset=(3, 1))
-        assert main.pane_places.zoomed == 0
+        assert main.parts.places.zoomed == 0
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def doctor(app: Any) -> DoctorScreen:
 
 
 def planner(app: Any) -> PlannerScreen:
-    return PlannerScreen(app.main.memory, app.main.requests.stop)
+    return PlannerScreen(app.main.memory, app.main.parts.requests.stop)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -53,7 +53,7 @@ async def test_mashing_leaves_a_screen_that_works(
             await pilot.press(pick.choice([*KEYS, *MORE]))
             if at_ % 20 == 0:
                 app.fake.clock.now += 1
-                main.frames.tick()
+                main.parts.frames.tick()
         for _ in range(10):
             await pilot.press("escape")
         await pilot.pause()
@@ -94,7 +94,7 @@ async def test_any_key_over_any_screen_at_any_size(
                 wide = app.size.width
                 assert {s.cell_length for s in app.screen._compositor.render_strips()} <= {wide}
             app.fake.clock.now += 0.05
-            main.frames.tick()
+            main.parts.frames.tick()
         await pilot.resize_terminal(120, 40)
         for _ in range(15):
             await pilot.press("escape")

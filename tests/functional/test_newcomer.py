@@ -150,8 +150,8 @@ async def test_the_cache_is_compared_once_both_were_measured(size: tuple[int, in
         assert "on 213 tok/s (10×)" in line
 
 
-async def test_runs_of_other_lengths_are_not_compared() -> None:
-    app = make_app(slow(), Script(pieces=Script().pieces[:64]), no_kv_cache=True)
+async def test_few_tokens_are_not_compared() -> None:
+    app = make_app(slow(), Script(pieces=Script().pieces[:30]), no_kv_cache=True)
     async with app.run_test(size=(120, 40)) as pilot:
         main = await ready(pilot)
         await pilot.press("enter")
@@ -256,7 +256,7 @@ async def test_after_a_run_the_server_is_asked_until_nothing_runs(
             watch=lambda endpoint: None,
             stop=lambda: None,
         )
-        monkeypatch.setattr(main.server, "_later", lambda delay, then: later.append(then))
+        monkeypatch.setattr(main.parts.server, "_later", lambda delay, then: later.append(then))
         await pilot.press("enter")
         await at(pilot, 0.5)
         main.post_message(ServerSaid(ServerKV(share=0.4, running=1)))
@@ -275,7 +275,7 @@ async def test_after_a_run_the_server_is_asked_until_nothing_runs(
         assert woken.count(True) == 2
         assert not later
         main.opened.server_kv = ServerKV(share=0.4, running=1)
-        main.server.look_again(LOOKS)
+        main.parts.server.look_again(LOOKS)
         while later:
             later.pop()()
         assert woken.count(True) == 2 + LOOKS  # a server that never says 0 is left alone

@@ -157,10 +157,10 @@ async def test_the_configurations_frame_rate_is_the_timers() -> None:
         main = await ready(pilot)
         main.post_message(ConductorReady(main.conductor, main.opened.sessions, 12))
         await pilot.pause()
-        assert main.frames.timer._interval == pytest.approx(1 / 12)
-        assert not main.frames.timer._active.is_set()
+        assert main.parts.frames.timer._interval == pytest.approx(1 / 12)
+        assert not main.parts.frames.timer._active.is_set()
         await pilot.press("enter")
-        assert main.frames.timer._active.is_set()
+        assert main.parts.frames.timer._active.is_set()
 
 
 def test_every_default_of_the_configuration_is_read_somewhere() -> None:

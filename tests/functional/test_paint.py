@@ -101,7 +101,7 @@ async def test_what_is_written_bit_by_bit_is_the_screen(
         await pilot.press("enter")
         for step in range(30):
             app.fake.clock.now += 0.2
-            app.main.frames.tick()
+            app.main.parts.frames.tick()
             if step == 10:
                 app.notify("A notice lies over the text.")
             if step == 20:

@@ -78,7 +78,7 @@ async def test_the_flag_begins_it_and_the_figures_grow() -> None:
     app = make_app(prepared=REMOTE, presenter=True)
     async with app.run_test(size=(120, 40)) as pilot:
         main = await ready(pilot)
-        assert main.presenter.presenting
+        assert main.parts.presenter.presenting
         assert found(app) == []
         tall = main.stream.figures.size.height
         await pilot.press("P")

@@ -75,7 +75,7 @@ async def test_not_kept_where_the_configuration_says_so() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         main = await ready(pilot)
         await sent(pilot, "kept")
-        main.prompts.let_be_kept(False)
+        main.parts.prompts.let_be_kept(False)
         await sent(pilot, "not kept")
         area = await editing(pilot)
         await pilot.press(*"x", "ctrl+up")

@@ -41,7 +41,7 @@ async def test_no_cursor_blinks(
         for key in keys:
             await pilot.press(key)
             app.fake.clock.now += 1
-            app.main.frames.tick()
+            app.main.parts.frames.tick()
             await pilot.pause()
         assert isinstance(app.focused, Input | TextArea)
         assert not app.focused.cursor_blink
@@ -66,7 +66,7 @@ async def test_what_happens_behind_a_screen_paints_only_what_is_seen_of_it(
             await pilot.pause()
         assert sum(sizes) == 0
         app.fake.clock.now += 0.5  # text comes
-        main.frames.tick()
+        main.parts.frames.tick()
         await pilot.pause()
         assert bool(sizes) is clear
         assert sum(sizes) < 30_000

@@ -61,7 +61,7 @@ async def ready(pilot: Any) -> MainScreen:
 async def at(pilot: Any, seconds: float) -> None:
     """Move the fake clock and show a frame."""
     pilot.app.fake.clock.now = seconds
-    pilot.app.main.frames.tick()
+    pilot.app.main.parts.frames.tick()
     await pilot.pause()
 
 
@@ -111,11 +111,11 @@ async def test_the_timer_rests_when_nothing_runs() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         main = await ready(pilot)
-        assert not main.frames.timer._active.is_set()
+        assert not main.parts.frames.timer._active.is_set()
         await pilot.press("enter")
-        assert main.frames.timer._active.is_set()
+        assert main.parts.frames.timer._active.is_set()
         await at(pilot, 5)
-        assert not main.frames.timer._active.is_set()
+        assert not main.parts.frames.timer._active.is_set()
 
 
 async def test_escape_stops_the_stream_at_once() -> None:
@@ -181,9 +181,9 @@ async def test_escape_takes_field_dialog_stream_zoom_in_that_order() -> None:
         await pilot.press("escape")
         await at(pilot, 0.4)
         assert not main.conductor.running
-        assert main.pane_places.zoomed == 1
+        assert main.parts.places.zoomed == 1
         await pilot.press("escape")
-        assert main.pane_places.zoomed == 0
+        assert main.parts.places.zoomed == 0
 
 
 async def test_the_prompt_and_its_parameters_are_edited_in_place() -> None:
@@ -613,7 +613,7 @@ async def test_the_palette_finds_a_command_by_typing() -> None:
         await pilot.press("ctrl+p")
         assert isinstance(app.screen, PickerScreen)
         await pilot.press(*"zoom the memory", "enter")
-        await until(pilot, lambda: main.pane_places.zoomed == 2)
+        await until(pilot, lambda: main.parts.places.zoomed == 2)
 
 
 async def test_the_help_names_every_key() -> None:

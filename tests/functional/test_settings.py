@@ -152,10 +152,10 @@ async def test_a_variable_goes_before_the_file(file: Path, monkeypatch: pytest.M
         assert line(screen, "fps") == ["fps", "10", "KVTUI_FPS"]
         await choose(pilot, screen, "defaults.fps")
         assert "KVTUI_FPS holds" in shown(screen.detail)
-        before = app.main.frames.fps
+        before = app.main.parts.frames.fps
         await pilot.press("enter", *"60", "ctrl+s", "escape")
         await pilot.pause()
-        assert app.main.frames.fps == before
+        assert app.main.parts.frames.fps == before
 
 
 async def test_leaving_with_changes_is_said_once(file: Path) -> None:

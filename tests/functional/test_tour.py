@@ -48,7 +48,7 @@ async def over(pilot: Any, screen: TourScreen) -> None:
     """The run of this step has ended."""
     clock = pilot.app.fake.clock
     clock.now += 60
-    screen.frames.tick()
+    screen.parts.frames.tick()
     await pilot.pause()
 
 
@@ -128,7 +128,7 @@ async def test_going_on_while_a_run_is_on_its_way_stops_it_first() -> None:
         screen = await begun(pilot, app.fake.session)
         await at(pilot, 0.2)
         await pilot.press("enter")
-        screen.frames.tick()
+        screen.parts.frames.tick()
         await pilot.pause()
         assert app.fake.session.started[0].stopped_at is not None
         assert len(app.fake.session.started) == 2

@@ -36,7 +36,7 @@ def tour_over(under: MainScreen) -> TourScreen:
         if shared is None:  # it waits for the engine's end: not on this thread, but to the end
             Thread(target=session.close, name="kvtui-tour-end").start()
 
-    screen = TourScreen(under.shell, conductor, memory, close, fps=under.frames.fps)
+    screen = TourScreen(under.shell, conductor, memory, close, fps=under.parts.frames.fps)
     screen.opened.sessions = Sessions(conductor, {}, screen.post_message)
     return screen
 

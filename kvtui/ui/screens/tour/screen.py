@@ -61,7 +61,7 @@ class TourScreen(MainScreen):
         super().__init__(shell, fps=fps)
         self.opened.conductor = self._conductor = conductor
         self.opened.memory = self._memory = memory
-        self.advice.silent = True  # the panel says what there is to say
+        self.parts.advice.silent = True  # the panel says what there is to say
         self._close = close
         self._steps = steps()
         self._at = 0
@@ -151,7 +151,7 @@ class TourScreen(MainScreen):
             return
         if self._conductor.running:
             self._due = at
-            self.requests.stop()
+            self.parts.requests.stop()
             return
         self._at = at
         self._enter()
@@ -163,7 +163,7 @@ class TourScreen(MainScreen):
             self._show(step.memory)
         elif self._memory.as_if and step.run is not None:
             self._memory.toggle_as_if()
-        self.memory_choices.show()
+        self.parts.memory.show()
         if step.run is None:
             self._explain(step.said(self._facts))
             return
@@ -180,9 +180,9 @@ class TourScreen(MainScreen):
             repeats=1,
             kv_cache=ask.cache,
         )
-        self.requests.take_form(form)
-        self.requests.take_model(ask.model or self._own_model())
-        self.requests.run()
+        self.parts.requests.take_form(form)
+        self.parts.requests.take_model(ask.model or self._own_model())
+        self.parts.requests.run()
 
     def _own_model(self) -> str:
         """The engine's own model, also where the screen underneath asks for a demo."""
@@ -198,7 +198,7 @@ class TourScreen(MainScreen):
         memory.context = shown.context
         memory.users = shown.users
         memory.choose_weights(shown.weights)
-        self._facts.shows(memory.state(self.memory_choices.live_tokens))
+        self._facts.shows(memory.state(self.parts.memory.live_tokens))
 
     def show_frame(self, frame: Frame) -> None:
         """A run that ended is explained, or makes room for the step that is due."""
