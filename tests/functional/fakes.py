@@ -207,8 +207,7 @@ class FakeRun:
         step = -(-arrived // n)
         times = [t - self.script.pieces[0][0] for t, _, _ in self.script.pieces]
         return [
-            Sample(times[i], i, 190 + 30 * ((i * 7919) % 11) / 11)
-            for i in range(2, arrived, step)
+            Sample(times[i], i, 190 + 30 * ((i * 7919) % 11) / 11) for i in range(2, arrived, step)
         ]
 
     def gaps(self) -> Gaps:
