@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from collections.abc import Mapping
@@ -23,6 +24,8 @@ def open_screen(options: Mapping[str, Any]) -> int:
     if not os.environ.get("TEXTUAL_DRIVER"):
         _take_stdin(options)
         _require_terminal()
+        _speak_utf8()
+        _measure_terminal()
     os.environ.setdefault("ESCDELAY", "25")  # Textual reads it when it is imported
     from kvtui.ui.app import run
 
@@ -96,3 +99,31 @@ def _require_terminal() -> None:
         raise ScreenRefused(
             "stderr is no terminal, and the screen is drawn there; `kvtui run` works without one."
         )
+
+
+def _speak_utf8() -> None:
+    """Where no language is set (LANG=C) Python takes the terminal for one that knows ASCII only.
+
+    Raises:
+        ScreenRefused: The locale names another encoding: then what is drawn would be in ruins.
+    """
+    stderr = sys.__stderr__
+    encoding = codecs.lookup(getattr(stderr, "encoding", None) or "utf-8").name
+    if encoding == "ascii":
+        stderr.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+    elif encoding != "utf-8":
+        raise ScreenRefused(
+            f"This locale's encoding is {encoding}, and the screen is drawn in UTF-8: "
+            "LC_ALL=C.UTF-8 kvtui opens it where the terminal shows that."
+        )
+
+
+def _measure_terminal() -> None:
+    """The terminal knows its size; COLUMNS and LINES, which would win, may be another one's."""
+    try:
+        width, height = os.get_terminal_size(2)
+    except OSError:
+        return
+    if width and height:
+        for name in ("COLUMNS", "LINES"):
+            os.environ.pop(name, None)
