@@ -46,7 +46,7 @@ def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setenv("KVTUI_CONFIG", "/home/me/.config/kvtui/config.toml")
     monkeypatch.setenv("KVTUI_STATE", "/nowhere/state.toml")
     at_noon = partial(Conductor, now=lambda: datetime(2026, 11, 29, 12, 4, 11))
-    monkeypatch.setattr("kvtui.ui.tour.opening.Conductor", at_noon)
+    monkeypatch.setattr("kvtui.ui.screens.tour.begin.Conductor", at_noon)
     monkeypatch.setattr(
         "kvtui.bench.records.recorder._now", lambda: "2026-11-29T12:04:11.000+00:00"
     )

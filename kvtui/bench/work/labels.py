@@ -15,7 +15,7 @@ _PARTS = (
     later("summarise {n} characters"),
     later("prefill of {n} tokens"),
     later("{n} prompt tokens"),
-    later("{n} tokens"),
+    later("{out} tokens"),
     later("cold"),
     later("again"),
     later("cache on"),

@@ -56,7 +56,7 @@ def errors_rows(state: ErrorsState, width: int, height: int) -> list[Row]:
         line
         for hint in (state.hints if not state.shown else ())
         for line in _hanging(
-            "· ", "faint", f"{tr('hint')}: {sanitise(hint.message)}", "muted", width
+            "· ", "faint", tr("hint: {text}", text=sanitise(hint.message)), "muted", width
         )
     ]
     if hints:
@@ -164,17 +164,18 @@ def _facts(failure: Failure, width: int, room: int) -> list[Row]:
     if failure.evidence is None:
         return []
     pairs = facts(failure.evidence, failure.verdict.code or failure.verdict.type)
+    cells = max([8, *(cell_len(tr(name)) + 1 for name, _ in pairs)])
     whole = [
         line
         for name, text in pairs
-        for line in _hanging(left(tr(name), 8), "muted", text, "text", width)
+        for line in _hanging(left(tr(name), cells), "muted", text, "text", width)
     ]
     if len(whole) <= room:
         return whole
     return [
         row(
-            (left(tr(name), 8), "muted"),
-            ((clip_middle if name == "asked" else clip)(text, width - 8), "text"),
+            (left(tr(name), cells), "muted"),
+            ((clip_middle if name == "asked" else clip)(text, width - cells), "text"),
         )
         for name, text in pairs
     ]
@@ -285,7 +286,7 @@ def _empty(state: ErrorsState, width: int) -> list[Row]:
     if state.hints:
         for hint in state.hints:
             rows += _hanging(
-                "· ", "faint", f"{tr('hint')}: {sanitise(hint.message)}", "muted", width
+                "· ", "faint", tr("hint: {text}", text=sanitise(hint.message)), "muted", width
             )
         return rows
     text = tr("A failed request shows here: what went wrong, what to do first, and the evidence.")

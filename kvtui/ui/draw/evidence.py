@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
+
 from kvtui.failure import Evidence, Verdict
 from kvtui.language import tr
-from kvtui.text import one_line, sanitise
+from kvtui.text import one_line, padded, sanitise
 from kvtui.ui.state import Failure
 
 # class -> glyph, word, badge role, text role
@@ -65,7 +67,7 @@ def _waiting(evidence: Evidence) -> str | None:
 
 def _received(evidence: Evidence) -> str:
     """How much of the stream came."""
-    parts = [f"{evidence.data_events:,} data events"]
+    parts = [tr("{n:,} data events", n=evidence.data_events)]
     if evidence.bad_events:
         parts.append(tr("{bad_events:,} of them unreadable", bad_events=evidence.bad_events))
     if evidence.reasoning_chars:
@@ -77,7 +79,7 @@ def _received(evidence: Evidence) -> str:
         )
     parts.append(tr("{content_chars:,} characters of text", content_chars=evidence.content_chars))
     parts.append(tr("its end was marked") if evidence.done_seen else tr("its end was not marked"))
-    return ", ".join(parts)
+    return tr(", ").join(parts)
 
 
 def failure_text(failure: Failure) -> str:
@@ -90,14 +92,15 @@ def failure_text(failure: Failure) -> str:
     if evidence is not None:
         lines.append("")
         known = facts(evidence, verdict.code or verdict.type)
-        lines += [f"{name:<8} {text}" for name, text in known if name != "body"]
+        cells = max([8, *(cell_len(tr(name)) for name, _ in known), cell_len(tr("received"))])
+        lines += [f"{padded(tr(name), cells)} {text}" for name, text in known if name != "body"]
         if evidence.data_events:
-            lines.append(f"received {_received(evidence)}")
+            lines.append(f"{padded(tr('received'), cells)} {_received(evidence)}")
         if evidence.headers:
-            lines += ["", "response headers"]
+            lines += ["", tr("response headers")]
             lines += [f"  {one_line(n)}: {one_line(v)}" for n, v in evidence.headers.items()]
         if evidence.sse_error is not None:
             lines += ["", tr("error inside the stream"), sanitise(str(evidence.sse_error))]
         if evidence.body:
-            lines += ["", "body", sanitise(evidence.body)]
+            lines += ["", tr("body"), sanitise(evidence.body)]
     return "\n".join(lines)

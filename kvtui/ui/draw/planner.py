@@ -214,7 +214,7 @@ def _verdict(told: Answer, width: int) -> Row:
     else:
         glyph, role = tr("✗ no"), "bad"
         why = tr("{size} short{each}{unknown}", size=gib(need - have), each=each, unknown=unknown)
-    return crop(row((f"{glyph}: ", role), (why, "text")), width)
+    return crop(row((glyph + tr(": "), role), (why, "text")), width)
 
 
 def _figure(label: str, figure: str, beside: str, width: int) -> Row:
@@ -233,7 +233,7 @@ def _longest(told: Answer, width: int) -> tuple[str, str]:
     users = (
         tr("tokens × {concurrency:,}", concurrency=question.concurrency)
         if question.concurrency > 1
-        else tr("tokens")
+        else tr("{n} tokens", n="").strip()
     )
     limit = question.model.max_context
     if limit is not None and told.max_context > limit:

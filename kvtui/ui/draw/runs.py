@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
 from kvtui.language import counted, later, tr
 from kvtui.text import milliseconds, one_line, rate
 from kvtui.ui.draw.record import when_of
@@ -65,11 +67,12 @@ def entry_row(
         told = tr("running, {requests} of {wanted}", **parts)
     elif entry.resumable:
         told = tr("r resumes, {requests} of {wanted}", **parts)
-    place = f"{entry.endpoint.removesuffix(' engine')} ▸ {entry.model or '—'}"
+    host = tr(entry.endpoint.removesuffix(" engine"))
+    place = f"{host} ▸ {entry.model or '—'}"
     fails = f"▲{entry.failed}" if entry.failed else ""
     extra = "  ".join(part for part in (fails, told, tags) if part)
     extra = clip(extra, max(0, room - 12))
-    spans.append(Span(left(place, max(0, room - len(extra) - 1)) + " ", name_role, action))
+    spans.append(Span(left(place, max(0, room - cell_len(extra) - 1)) + " ", name_role, action))
     warns = fails or entry.resumable
     spans.append(Span(extra + " ", "warn" if warns else "accent", action))
     for label, figure in shown:

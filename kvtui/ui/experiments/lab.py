@@ -67,7 +67,7 @@ class Lab:
         view = self.conductor.endpoint
         if self.conductor.prepared is None and not view.problem:
             return tr("an endpoint that is still being prepared")
-        return f"{view.label} ▸ {view.model}" if view.model else view.label
+        return f"{tr(view.label)} ▸ {view.model}" if view.model else tr(view.label)
 
     def places(self, work: Workload | Record) -> str:
         """Where it goes: the endpoint, or those that it names itself."""

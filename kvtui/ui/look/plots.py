@@ -97,5 +97,7 @@ def last_said(plot: Plot) -> str:
     for one in plot.series:
         x, y = one.points[-1]
         shown = f"{rate(y)} tok/s" if plot.y == "tok/s" else milliseconds(y)
-        parts.append(f"{one.label} {shown} at {x:,.0f}")
+        parts.append(
+            tr("{label} {figure} at {place}", label=one.label, figure=shown, place=f"{x:,.0f}")
+        )
     return " · ".join(parts)

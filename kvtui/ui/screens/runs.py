@@ -250,7 +250,7 @@ class RunsScreen(BenchScreen):
             new = [word for word in words if not word.startswith("-")]
             return _said(lambda: store.tag(entry.path, new, gone))
 
-        had = " ".join(f"#{tag}" for tag in entry.tags) or "none"
+        had = " ".join(f"#{tag}" for tag in entry.tags) or tr("none")
         hint = tr("Words, separated by spaces; -word takes one away. Now: {had}.", had=had)
         self.app.push_screen(AskScreen(tr("Tags"), hint, "", take), self._changed)
 
@@ -292,7 +292,7 @@ class RunsScreen(BenchScreen):
                 self.say(problem, "error")
             self.look()
 
-        self.app.push_screen(ConfirmScreen(tr("Delete this run?"), text, "delete"), answered)
+        self.app.push_screen(ConfirmScreen(tr("Delete this run?"), text, tr("delete")), answered)
 
     def _changed(self, text: str | None) -> None:
         if text is not None:
@@ -347,7 +347,8 @@ class RunsScreen(BenchScreen):
 
 def _name(entry: Entry) -> str:
     tags = "".join(f" #{tag}" for tag in entry.tags)
-    return f"{when_of(entry.when)}  {entry.preset}  {entry.endpoint} ▸ {entry.model or '—'}{tags}"
+    place = f"{tr(entry.endpoint)} ▸ {entry.model or '—'}"
+    return f"{when_of(entry.when)}  {entry.preset}  {place}{tags}"
 
 
 def _results(path: Path) -> Any:

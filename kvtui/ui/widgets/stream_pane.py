@@ -124,9 +124,9 @@ class StreamPane(Vertical):
 
     def _title(self) -> None:
         view = self._endpoint
-        parts = [] if view is None else [view.model or view.label]
+        parts = [] if view is None else [view.model or tr(view.label)]
         if view is not None and view.embedded and self.size.width >= 60 and view.model:
-            parts.append("embedded")
+            parts.append(tr("embedded"))
         if view is not None and view.mark:
             parts.insert(0, view.mark)
         text = " · ".join(parts)

@@ -113,6 +113,6 @@ def test_a_recorded_failure_is_told_in_the_language_in_use() -> None:
 def test_a_label_of_ones_own_stays() -> None:
     language.use("zh")
     assert label_shown("cold storage, c=4") == "cold storage，c=4"
-    assert label_shown("box: 256→128 tokens") == "box：256→128 个 token"
+    assert label_shown("box: 256→128 tokens") == "box：256→128 token"
     language.use("en")
     assert label_shown("box: 256→128 tokens, c=4") == "box: 256→128 tokens, c=4"
