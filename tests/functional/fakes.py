@@ -112,6 +112,8 @@ class Script:
     evidence: Evidence = OK
     hints: tuple[Hint, ...] = ()
     finish: str | None = "length"
+    progress: bool = False
+    """Prefill is reported as it goes on, as llama.cpp does."""
 
 
 class Clock:
@@ -175,6 +177,10 @@ class FakeRun:
         else:
             phase = "decode"
         first = self.script.pieces[0][0] if self.script.pieces else None
+        done = total = None
+        if self.script.progress and first is not None and phase == "prefill":
+            total = self.script.prompt_tokens
+            done = int(total * min(1.0, elapsed / first))
         span = None if first is None or n < 2 else self.script.pieces[n - 1][0] - first
         rate = None if not span else (n - 1) / span
         return Snapshot(
@@ -182,6 +188,8 @@ class FakeRun:
             elapsed_s=elapsed,
             connect_ms=0.6 if elapsed > 0.001 else None,
             prefill_ms=(min(elapsed, first or elapsed) * 1000) if elapsed > 0.001 else None,
+            prefill_done=done,
+            prefill_total=total,
             decode_s=span,
             running_tps=rate,
             ttft_ms=None if not n or first is None else first * 1000,

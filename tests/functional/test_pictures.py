@@ -123,6 +123,32 @@ async def test_a_stream(size: tuple[int, int]) -> None:
 
 
 @sizes
+async def test_a_long_prompt(size: tuple[int, int]) -> None:
+    pieces = [(4 + 0.02 * n, "content", WORDS[n % len(WORDS)] + " ") for n in range(64)]
+    script = Script(pieces=pieces, prompt_tokens=8192, progress=True)
+    async with scene("prefill", size, script, prepared=REMOTE) as (pilot, album):
+        await pilot.press("enter")
+        for state, seconds in (("begun", 0.2), ("nearly there", 3.9), ("over", 4.5)):
+            await at(pilot, seconds)
+            await look(pilot, album, state)
+
+
+@sizes
+async def test_a_replay(size: tuple[int, int]) -> None:
+    async with scene("replay", size, LATE, late=True) as (pilot, album):
+        main = pilot.app.main
+        await until(pilot, lambda: main.conductor is not None and main.memory is not None)
+        main.conductor.mark = "replay ×2"
+        pilot.app.fake.arrive()
+        await ready(pilot)
+        await pilot.press("enter")
+        await at(pilot, 1.1)
+        await look(pilot, album, "streaming")
+        await at(pilot, 5)
+        await look(pilot, album, "done")
+
+
+@sizes
 async def test_failures(size: tuple[int, int]) -> None:
     scripts = [failing(name) for name in FAILURES]
     async with scene("failures", size, *scripts, prepared=REMOTE) as (pilot, album):
@@ -167,7 +193,13 @@ async def test_markdown(size: tuple[int, int]) -> None:
 
 @sizes
 async def test_dialogs(size: tuple[int, int]) -> None:
-    names = {"g": "cards", "m": "models", "M": "served models", "E": "endpoints"}
+    names = {
+        "g": "cards",
+        "m": "models",
+        "M": "served models",
+        "E": "endpoints",
+        "T": "themes",
+    }
     async with scene("dialogs", size, prepared=REMOTE) as (pilot, album):
         for key, name in names.items():
             await look(pilot, album, name, key)

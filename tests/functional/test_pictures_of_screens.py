@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -94,7 +95,10 @@ async def test_doctor(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) ->
 
 
 @sizes
-async def test_experiments(size: tuple[int, int], bench: Bench) -> None:
+async def test_experiments(
+    size: tuple[int, int], bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kvtui.ui.widgets.bench_panes.REDRAW_S", 0.0)
     async with scene("experiments", size) as (pilot, album):
         screen = await experiments(pilot)
         await look(pilot, album, "form")
@@ -105,22 +109,42 @@ async def test_experiments(size: tuple[int, int], bench: Bench) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: bool(bench.begun))
         runner = bench.runner
-        for level in range(3):
+
+        def answer(level: int, number: int) -> None:
+            slow = 1 + 0.3 * level + 0.01 * number
+            failed = {"failed": True, "cls": "server", "subcode": "unavailable"}
+            runner.answer(
+                number,
+                ttft_ms=50 * slow,
+                tpot_ms=5 * slow,
+                decode_tps=200 / slow,
+                e2e_ms=685 * slow,
+                **(failed if (level, number) == (1, 3) else {}),
+            )
+
+        for level, requests in ((0, 10), (1, 10), (2, 1)):
             runner.level(level)
-            for number in range(10 if level < 2 else 4):
+            for number in range(requests):
                 runner.send(number, gaps=(0.005, 0.006, 0.009) * 20)
-                slow = 1 + 0.3 * level + 0.01 * number
-                failed = {"failed": True, "cls": "server", "subcode": "unavailable"}
-                runner.answer(
-                    number,
-                    ttft_ms=50 * slow,
-                    tpot_ms=5 * slow,
-                    decode_tps=200 / slow,
-                    e2e_ms=685 * slow,
-                    **(failed if (level, number) == (1, 3) else {}),
-                )
+                answer(level, number)
             if level < 2:
                 runner.level_over()
+        runner.send(1, phase="decode", tokens=97)
+        runner.send(2, phase="decode", tokens=41)
+        runner.send(3)
+        await until(pilot, lambda: len(screen.lab.experiment.state().levels) == 2)
+        screen._timer.pause()  # what a machine takes is the same on no other
+        live = screen.lab.experiment.state()
+        live = replace(live, tps=138.0, lag_ms=1.2, cpu_share=0.31)
+        screen.results.show_live(live, screen.lab.experiment.plots())
+        await look(pilot, album, "running")
+        for key, pane in (("1", "plot while it runs"), ("2", "streams")):
+            await pilot.press(key)
+            await look(pilot, album, pane)
+            await pilot.press(key)
+        screen._timer.resume()
+        for number in (1, 2, 3):
+            answer(2, number)
         runner.finish()
         await until(pilot, lambda: screen.mode == "results")
         await look(pilot, album, "results")
@@ -166,6 +190,12 @@ async def test_tour(size: tuple[int, int]) -> None:
         await pilot.press("f2")
         screen = await tour(pilot, pilot.app.fake.session)
         for number in (1, 2, 3):
+            if number == 1:
+                pilot.app.fake.clock.now += 0.3
+                screen.frames.tick()
+                await pilot.pause()
+                screen.frames.tick()
+                await look(pilot, album, "1 running")
             await over(pilot, screen)
             await look(pilot, album, f"{number} over")
             await pilot.press("enter")

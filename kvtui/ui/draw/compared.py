@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kvtui.bench.work.labels import label_shown
 from kvtui.language import later, tr
 from kvtui.text import UNKNOWN, milliseconds, one_line, rate
-from kvtui.ui.look.rows import BLANK, Row, Span, clip, left, right, row, wrap
+from kvtui.ui.look.rows import BLANK, Row, Span, clip, crop, left, right, row, wrap
 
 if TYPE_CHECKING:
     from kvtui.bench.evaluation.compare import Compared, Comparison, LevelPair
@@ -52,12 +52,13 @@ def compared_rows(comparisons: Sequence[Comparison], names: Sequence[str], width
 
 
 def _pair_rows(pair: LevelPair, letter: str, width: int) -> list[Row]:
+    first = _first(width)
     head = row(
-        (left(clip(one_line(label_shown(pair.label), 60), 30), 30), "strong"),
+        (left(clip(one_line(label_shown(pair.label), 60), first), first), "strong"),
         (right("A", 10), "muted"),
         (right(letter, 10), "muted"),
         (right(f"{letter}/A", 8), "muted"),
-        (right("95 %", 16) if width >= 96 else "", "muted"),
+        (right("95 %", 18) if width >= 96 else "", "muted"),
     )
     lines = [head]
     for figure in pair.figures:
@@ -69,7 +70,7 @@ def _pair_rows(pair: LevelPair, letter: str, width: int) -> list[Row]:
             ratio = other / one if one and other is not None else None
             lines.append(
                 row(
-                    (left(f"  {tr(_SCALARS[name])}", 30), "muted"),
+                    (left(f"  {tr(_SCALARS[name])}", first), "muted"),
                     (right(rate(one), 10), "text"),
                     (right(rate(other), 10), "text"),
                     (right(UNKNOWN if ratio is None else f"{ratio:.3f}×", 8), "muted"),
@@ -87,7 +88,7 @@ def _figure_row(figure: Compared, width: int) -> Row:
     counts = f"  n {figure.n_first}, {figure.n_second}"
     p = "" if figure.p_adjusted is None else f", p {figure.p_adjusted:.2g}"
     line = [
-        Span(left(f"  {_NAMES.get(figure.figure, figure.figure)} p50", 30), "text"),
+        Span(left(f"  {_NAMES.get(figure.figure, figure.figure)} p50", _first(width)), "text"),
         Span(right(milliseconds(figure.first), 10), "text"),
         Span(right(milliseconds(figure.second), 10), "text"),
         Span(right(ratio, 8), role if figure.says in ("slower", "faster") else "strong"),
@@ -97,7 +98,12 @@ def _figure_row(figure: Compared, width: int) -> Row:
     line.append(Span(f"  {says}", role))
     if width >= 120:
         line.append(Span(f"{counts}{p}", "muted"))
-    return tuple(line)
+    return crop(tuple(line), width)
+
+
+def _first(width: int) -> int:
+    """Cells of the first column; where there are few, what the figures say takes them."""
+    return 30 if width >= 90 else 20
 
 
 def _verdict_rows(comparison: Comparison, letter: str, width: int) -> list[Row]:

@@ -8,16 +8,15 @@ from rich.cells import cell_len
 
 from kvtui.language import tr
 from kvtui.text import one_line, sanitise
+from kvtui.ui.draw.errors_footer import footer_rows, more
 from kvtui.ui.draw.evidence import BADGES, badge_role, facts
-from kvtui.ui.draw.sections import more_mark
+from kvtui.ui.draw.sections import TWO_COLUMNS, column_width, two_columns
 from kvtui.ui.look.rows import (
     BLANK,
     Row,
-    Span,
     between,
     clip,
     clip_middle,
-    crop,
     left,
     row,
     width_of,
@@ -25,15 +24,39 @@ from kvtui.ui.look.rows import (
 )
 from kvtui.ui.state import ErrorsState, Failure
 
-_MORE = ("3", "screen.zoom(3)")
-
 
 def errors_rows(state: ErrorsState, width: int, height: int) -> list[Row]:
     """All rows of the pane for this size."""
     latest = state.selected
-    footer = _footer(state, width, height)
+    footer = footer_rows(state, width, height)
     if latest is None:
         return _pad(_empty(state, width), footer, width, height, lost=False)
+    room = height - len(footer)
+    if width >= TWO_COLUMNS:
+        return _two_columns(state, latest, width, room) + footer
+    body = _what(state, latest, width, room, loose=height > 14)
+    # A wide terminal has room for the facts themselves; a small one says that there is more.
+    facts = _facts(latest, width, room - len(body) - 1)
+    if facts and len(body) + 2 <= room:
+        body += [BLANK, *facts]
+    history = _history(state, width)
+    if history and len(body) + 2 <= room:
+        body += [BLANK, *history]
+    return _pad(body, footer, width, height, lost=bool(facts or history))
+
+
+def _two_columns(state: ErrorsState, latest: Failure, width: int, room: int) -> list[Row]:
+    """What and what to do at the left, the evidence and the other failures at the right."""
+    column = column_width(width)
+    what = _what(state, latest, column, room, loose=True)
+    facts = _facts(latest, column, room)
+    history = _history(state, column)
+    gap = [BLANK] if facts and history else []
+    return two_columns(what, [*facts, *gap, *history], width, room)
+
+
+def _what(state: ErrorsState, latest: Failure, width: int, room: int, *, loose: bool) -> list[Row]:
+    """Class, sentence, fixes, hints."""
     body: list[Row] = []
     if state.shown:
         place = tr("{shown} of {all}", shown=state.shown + 1, all=len(state.failures))
@@ -49,27 +72,22 @@ def errors_rows(state: ErrorsState, width: int, height: int) -> list[Row]:
     fixes = _fixes(latest, width)
     # What to do must be seen: a long sentence gives way to the first fixes.
     wait = _wait(state, width)
-    most = max(2, height - len(footer) - len(body) - len(wait) - min(len(fixes), 4))
+    most = max(2, room - len(body) - len(wait) - min(len(fixes), 4))
     body += _cut(wrap(sanitise(latest.verdict.message), width), most, width)
     body += [*wait, *fixes]
-    hints = [
+    hints = [] if state.shown else _hints(state, width)
+    return [*body, *([BLANK] if hints and loose else []), *hints]
+
+
+def _hints(state: ErrorsState, width: int) -> list[Row]:
+    """What stands out and is no failure."""
+    return [
         line
-        for hint in (state.hints if not state.shown else ())
+        for hint in state.hints
         for line in _hanging(
             "· ", "faint", tr("hint: {text}", text=sanitise(hint.message)), "muted", width
         )
     ]
-    if hints:
-        body += [BLANK, *hints] if height > 14 else hints
-    room = height - len(footer)
-    # A wide terminal has room for the facts themselves; a small one says that there is more.
-    facts = _facts(latest, width, room - len(body) - 1)
-    if facts and len(body) + 2 <= room:
-        body += [BLANK, *facts]
-    history = _history(state, width)
-    if history and len(body) + 2 <= room:
-        body += [BLANK, *history]
-    return _pad(body, footer, width, height, lost=bool(facts or history))
 
 
 def _wait(state: ErrorsState, width: int) -> list[Row]:
@@ -99,7 +117,7 @@ def _pad(body: list[Row], footer: list[Row], width: int, height: int, *, lost: b
     lines = [*body, *footer]
     if (cut or (lost and height < 14)) and lines:
         place = -max(1, len(footer))  # beside the counts, which leave it room
-        lines[place] = between(lines[place], (more_mark(*_MORE),), width)
+        lines[place] = between(lines[place], (more(),), width)
     return lines[:height]
 
 
@@ -205,78 +223,6 @@ def _history(state: ErrorsState, width: int) -> list[Row]:
     return rows
 
 
-# What can be done with a failure, the first ones first where room is short: key, word, action.
-_KEYS = (
-    ("o", "body", "body"),
-    ("r", "again", "run"),
-    ("D", "doctor", "doctor"),
-    ("u", "curl", "copy_curl"),
-    ("Y", "copy", "copy_failure"),
-    ("R", "report", "copy_report"),
-)
-_LOOK = (("[", "older", "older"), ("]", "newer", "newer"))
-
-
-def _keys(state: ErrorsState, width: int, rows: int) -> list[Row]:
-    """The keys as clickable words, in at most so many rows."""
-    looks = _LOOK[: 2 if state.shown else 1] if len(state.failures) > 1 else ()
-    lines: list[list[Span]] = [[]]
-    for key, word, action in (*_KEYS[:2], *looks, *_KEYS[2:]):
-        gap = [Span("  ", "muted")] if lines[-1] else []
-        entry = [
-            Span(key, "key", f"screen.{action}"),
-            Span(f" {tr(word)}", "muted", f"screen.{action}"),
-        ]
-        if width_of((*lines[-1], *gap, *entry)) > width:
-            if len(lines) == rows:
-                break
-            lines.append(entry)
-        else:
-            lines[-1] += [*gap, *entry]
-    return [tuple(line) for line in lines]
-
-
-def _footer(state: ErrorsState, width: int, height: int) -> list[Row]:
-    if not state.counts:
-        return []
-    lines = [_counts(state, width - cell_len(more_mark(*_MORE).text) - 1, wide=width >= 34)]
-    if state.latest is not None and width >= 34:
-        lines += _keys(state, width, 2 if height >= 16 else 1)
-    return lines
-
-
-def _counts(state: ErrorsState, room: int, *, wide: bool) -> Row:
-    """Requests by class: with words, else with the word of the latest, else glyphs; never cut."""
-    latest = state.latest.verdict.cls if state.latest is not None else ""
-    names = {name for name, _ in state.counts}
-    line: Row = BLANK
-    for worded, gap in (
-        (names if wide else names - {"ok"}, "  "),
-        ({latest}, "  "),
-        (set(), "  "),
-        (set(), " "),
-    ):
-        spans: list[Span] = []
-        for name, number in state.counts:
-            glyph, word, _, role = BADGES[name]
-            label = f"{_SHORT.get(name, word.lower())} " if name in worded else ""
-            space = " " if gap == "  " else ""
-            spans += [Span(glyph + space, role), Span(f"{label}{number}", "muted"), Span(gap)]
-        line = tuple(spans[:-1])
-        if width_of(line) <= room:
-            return line
-    return crop(line, room)
-
-
-_SHORT = {
-    "ok": "ok",
-    "rate_or_quota": "rate",
-    "truncated": "cut",
-    "parameter": "param",
-    "network": "net",
-}
-
-
 def _empty(state: ErrorsState, width: int) -> list[Row]:
     rows: list[Row] = []
     if state.counts:
@@ -284,11 +230,7 @@ def _empty(state: ErrorsState, width: int) -> list[Row]:
     else:
         rows.append(row((tr("nothing has failed yet"), "text")))
     if state.hints:
-        for hint in state.hints:
-            rows += _hanging(
-                "· ", "faint", tr("hint: {text}", text=sanitise(hint.message)), "muted", width
-            )
-        return rows
+        return rows + _hints(state, width)
     text = tr("A failed request shows here: what went wrong, what to do first, and the evidence.")
     rows += [row((line, "muted")) for line in wrap(text, width)]
     if state.demo:

@@ -56,7 +56,8 @@ def lane_row(lane: Lane, width: int, *, marked: bool) -> Row:
     head = row(
         Span("▸" if marked else " ", "accent", action),
         Span(right(str(lane.number), 3) + " ", "strong" if marked else "muted", action),
-        Span(f"{glyph} {left(tr(word), 8)}", role, action),
+        Span(f"{glyph} ", role, action),
+        Span(left(tr(word), 8), "muted" if role == "faint" else role, action),
     )
     room = width - 15 - len(figures)
     bar: Row = BLANK

@@ -9,8 +9,16 @@ from kvtui.text import UNKNOWN, binary_size, count
 from kvtui.ui.draw.bars import gauge
 from kvtui.ui.draw.memory_card import card_bar, card_legend, short_legend
 from kvtui.ui.draw.memory_tables import ladder_row, ladder_says, ladder_table, variant_table
-from kvtui.ui.draw.sections import WIDE, Section, fill, more_mark
-from kvtui.ui.look.rows import Row, between, clip, crop, right, row, wrap
+from kvtui.ui.draw.sections import (
+    TWO_COLUMNS,
+    WIDE,
+    Section,
+    column_width,
+    fill,
+    more_mark,
+    two_columns,
+)
+from kvtui.ui.look.rows import BLANK, Row, between, clip, crop, right, row, wrap
 from kvtui.ui.state import MemoryState, ServerKV
 
 
@@ -20,15 +28,33 @@ def memory_rows(state: MemoryState, width: int, height: int) -> list[Row]:
         return _empty(width)
     if state.problem:
         return [row((line, "warn")) for line in wrap(state.problem, width)]
-    parts = [part for part in _sections(state, width) if part.rows]
-    return fill(parts, width, height, more_mark("2", "screen.zoom(2)"))
+    more = more_mark("2", "screen.zoom(2)")
+    if width >= TWO_COLUMNS:
+        column = column_width(width)
+        head = [*_title(state, width), *card_bar(state, width), BLANK]
+        rest = height - len(head)
+        asked = [*_in_use(state, column), Section(1, _fits(state, column))]
+        others = [_variants(state, column), *_further(state, column)]
+        at_left, at_right = (fill(_given(side), column, rest, more) for side in (asked, others))
+        return head + two_columns(at_left, at_right, width, rest)
+    parts = [
+        Section(0, [*_title(state, width), *card_bar(state, width)], close=True),
+        *_in_use(state, width),
+        _variants(state, width),
+        Section(1, _fits(state, width)),
+        *_further(state, width),
+    ]
+    return fill(_given(parts), width, height, more)
 
 
-def _sections(state: MemoryState, width: int) -> list[Section]:
+def _given(sections: list[Section]) -> list[Section]:
+    return [section for section in sections if section.rows]
+
+
+def _in_use(state: MemoryState, width: int) -> list[Section]:
+    """The card's parts, the live sequences, the server's own figure."""
     wide = width >= WIDE
     return [
-        Section(0, _title(state, width), close=True),
-        Section(0, card_bar(state, width), close=True),
         Section(
             2,
             card_legend(state, width),
@@ -41,9 +67,18 @@ def _sections(state: MemoryState, width: int) -> list[Section]:
             _server(state.server, width) if state.server is not None else [],
             _server(state.server, width)[:1] if state.server is not None else None,
         ),
-        Section(3, variant_table(state, width) if state.variants else []),
-        Section(1, _fits(state, width)),
-        *([_ladder_section(state, width)] if wide and ladder_says(state) else []),
+    ]
+
+
+def _variants(state: MemoryState, width: int) -> Section:
+    return Section(3, variant_table(state, width) if state.variants else [])
+
+
+def _further(state: MemoryState, width: int) -> list[Section]:
+    """What fits at which context, how it was worked out, what else is to be said."""
+    ladder = width >= WIDE and ladder_says(state)
+    return [
+        *([_ladder_section(state, width)] if ladder else []),
         Section(5, _formula(state, width)),
         Section(6, _notes(state, width)),
     ]

@@ -6,6 +6,8 @@ import itertools
 import math
 from collections.abc import Sequence
 
+from rich.cells import cell_len
+
 from kvtui.language import tr
 from kvtui.ui.draw.plotext_rows import blank_figure, rows_of
 from kvtui.ui.look.plots import Plot, Series, last_said
@@ -18,6 +20,9 @@ _TAGS = {number + 1: role for number, role in enumerate(ROLES)}
 _MARK = len(ROLES) + 1
 _TAGS[_MARK] = "warn"
 SMALLEST = (24, 6)
+_PART = " · "
+_HIGH = 16
+"""Rows from which on a mark of the y axis has four to itself, else three."""
 
 
 def plot_rows(plot: Plot, width: int, height: int) -> list[Row]:
@@ -30,7 +35,15 @@ def plot_rows(plot: Plot, width: int, height: int) -> list[Row]:
         return [BLANK] * (height // 2) + [row((empty.center(width), "muted"))]
     lines = [_legend(plot, series, width), *_picture(plot, series, width, height - 2)]
     lines += [BLANK] * (height - 1 - len(lines))
-    return [*lines, crop(row((f" {last_said(plot)}", "text")), width)]
+    return [*lines, row((f" {_whole_parts(last_said(plot), width - 1)}", "muted"))]
+
+
+def _whole_parts(text: str, width: int) -> str:
+    """As many of the parts as there is room for, none of them cut unless it is the only one."""
+    parts = text.split(_PART)
+    while len(parts) > 1 and cell_len(_PART.join(parts)) > width:
+        parts.pop()
+    return clip(_PART.join(parts), width)
 
 
 def _finite(one: Series) -> Series:
@@ -79,7 +92,10 @@ def _picture(plot: Plot, series: Sequence[Series], width: int, height: int) -> l
             signal.lines()
             figure.draw(signal)
             figure.draw(figure.text(at_x, top, plotext.colorize(word, _MARK)))
-    for axis, end, most in (("x", right, width // 10), ("y", top, height // 3)):
+    for axis, end, most in (
+        ("x", right, width // 10),
+        ("y", top, height // (4 if height >= _HIGH else 3)),
+    ):
         name_room = (len(plot.x) + 6) / width if axis == "x" else 0.0
         marks = [mark for mark in ticks(end, max(2, most)) if mark <= (1 - name_room) * end]
         figure.ruler(axis).lim(0, end)

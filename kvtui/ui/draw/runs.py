@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from kvtui.language import counted, later, tr
 from kvtui.text import milliseconds, one_line, rate
 from kvtui.ui.draw.record import when_of
-from kvtui.ui.look.rows import Row, Span, clip, clip_middle, crop, left, right, row, wrap
+from kvtui.ui.look.rows import Row, Span, clip, clip_middle, crop, left, right, row, width_of, wrap
 
 if TYPE_CHECKING:
     from kvtui.bench.records.entries import Entry
@@ -61,12 +61,7 @@ def entry_row(
     shown = figures if wide else [("", right(rate(entry.decode_tps), 6) + " tok/s")]
     room = width - used - sum(len(a) + len(b) for a, b in shown) - 1
     tags = " ".join(f"#{tag}" for tag in entry.tags)
-    parts = {"requests": _some(entry.requests), "wanted": entry.wanted or "—"}
-    told = ""
-    if entry.running:
-        told = tr("running, {requests} of {wanted}", **parts)
-    elif entry.resumable:
-        told = tr("r resumes, {requests} of {wanted}", **parts)
+    told = _how_far(entry, wide)
     host = tr(entry.endpoint.removesuffix(" engine"))
     place = f"{host} ▸ {entry.model or '—'}"
     fails = f"▲{entry.failed}" if entry.failed else ""
@@ -78,6 +73,16 @@ def entry_row(
     for label, figure in shown:
         spans += [Span(label, "muted", action), Span(figure, "strong", action)]
     return tuple(spans)
+
+
+def _how_far(entry: Entry, wide: bool) -> str:
+    """Of a run that is not whole: what it does, or which key goes on; how far, if room is there."""
+    parts = {"requests": _some(entry.requests), "wanted": entry.wanted or "—"}
+    if entry.running:
+        return tr("running, {requests} of {wanted}", **parts) if wide else tr("running")
+    if entry.resumable:
+        return tr("r resumes, {requests} of {wanted}", **parts) if wide else tr("r resumes")
+    return ""
 
 
 def nothing_rows(filtered: bool, width: int) -> list[Row]:
@@ -116,16 +121,16 @@ def detail_rows(entry: Entry | None, width: int) -> list[Row]:
     failed = tr(", ▲ {failed} failed", failed=entry.failed) if entry.failed else tr(", none failed")
     if entry.requests is None:
         failed = tr(", a large file: opened it tells more")
-    figures = row(
-        (state, state_of(entry)[1]),
-        (failed, "bad" if entry.failed else "muted"),
-        ("   TTFT ", "muted"),
-        (milliseconds(entry.ttft_ms), "strong"),
-        ("  TPOT ", "muted"),
-        (milliseconds(entry.tpot_ms), "strong"),
-        ("  ", "muted"),
-        (f"{rate(entry.decode_tps)} tok/s", "strong"),
-    )
+    figures = row((state, state_of(entry)[1]), (failed, "bad" if entry.failed else "muted"))
+    for name, figure in (
+        ("   TTFT ", milliseconds(entry.ttft_ms)),
+        ("  TPOT ", milliseconds(entry.tpot_ms)),
+        ("  ", f"{rate(entry.decode_tps)} tok/s"),
+    ):
+        more = row((name, "muted"), (figure, "strong"))
+        if width_of(figures) + width_of(more) > width:
+            break  # the list has the rate; a figure is shown whole or not at all
+        figures = (*figures, *more)
     place = row(
         (f"{entry.kind} ", "muted"),
         (f"{entry.base_url or tr('the embedded engine')} ▸ {entry.model or '—'}", "text"),

@@ -5,10 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kvtui.language import tr
-from kvtui.ui.look.rows import BLANK, Row, Span, between, row
+from kvtui.ui.look.rows import BLANK, Row, Span, beside, between, row
 
 WIDE = 36
 """Columns from which on a pane has the room for words."""
+
+TWO_COLUMNS = 110
+"""Columns from which on a pane stands in two, so that no row grows too long to be read across."""
+COLUMN_GAP = 4
+
+
+def column_width(width: int) -> int:
+    """Of each of two columns."""
+    return (width - COLUMN_GAP) // 2
+
+
+def two_columns(at_left: list[Row], at_right: list[Row], width: int, height: int) -> list[Row]:
+    """Both beside each other, in ``height`` rows."""
+    column = column_width(width)
+    return beside([(at_left, column), ([], COLUMN_GAP), (at_right, column)], height)
 
 
 def more_mark(key: str, action: str) -> Span:

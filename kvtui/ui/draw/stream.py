@@ -101,9 +101,12 @@ def _progress(state: StreamState, room: int) -> Row:
         figures = f"{right(f'{done:,}', len(f'{total:,}'))} / {total:,}"
         figures += " tokens" if room >= 40 else ""
         bar = room - len(figures) - 2
-        if bar >= LEAST_BAR:
-            return (Span(" "), *gauge(done, total, bar), Span(" " + figures, "strong"))
-        return (Span(f" {done / total:4.0%}", "strong"),)
+        if bar < LEAST_BAR:
+            figures = right(f"{done / total:.0%}", 4)
+            bar = room - len(figures) - 2
+        if bar < LEAST_BAR:
+            return (Span(" " + figures, "strong"),)
+        return (Span(" "), *gauge(done, total, bar), Span(" " + figures, "strong"))
     if snapshot.phase == "decode" and state.max_tokens and room > LEAST_BAR:
         bar = min(room - 2, 24)
         return (Span("  "), *gauge(snapshot.tokens or 0, state.max_tokens, bar))

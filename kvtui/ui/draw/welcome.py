@@ -28,6 +28,17 @@ _PROBLEM = (
     ("E", later("another endpoint: a profile, a URL, the embedded engine")),
     ("?", later("every key")),
 )
+_FAILED = (
+    ("r", later("send it again")),
+    ("o", later("everything known of the failure")),
+    ("D", later("the doctor: the endpoint, step by step")),
+    ("?", later("every key")),
+)
+_WAITING = {
+    "connecting": later("The connection is being made."),
+    "sending": later("The request is being sent."),
+    "prefill": later("The prompt is being read: prefill ends with the first token."),
+}
 _REMOTE = (
     ("M", later("choose among the models served")),
     ("m", later("choose the model whose memory is shown")),
@@ -60,6 +71,17 @@ def welcome_rows(view: EndpointView, width: int) -> list[Row]:
     if view.embedded and is_demo(view.model):
         return [*rows, *_keys(_DEMO, width)]
     return rows + _keys((*_FIRST, *(_EMBEDDED if view.embedded else _REMOTE), *_LAST), width)
+
+
+def empty_rows(view: EndpointView, phase: str, width: int) -> list[Row]:
+    """What stands where no token of this request is, as far as the request has come."""
+    if phase in _WAITING:
+        lines = wrap(tr(_WAITING[phase]), width)
+        return [BLANK, *[row((line, "muted")) for line in lines]]
+    if phase == "failed" and not view.problem and not (view.embedded and is_demo(view.model)):
+        lines = wrap(tr("No token came: pane 3 says why, and what to do first."), width)
+        return [BLANK, *[row((line, "text")) for line in lines], BLANK, *_keys(_FAILED, width)]
+    return welcome_rows(view, width)
 
 
 def _keys(table: Iterable[tuple[str, str]], width: int) -> list[Row]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
-from kvtui.language import tr
+from kvtui.language import later, tr
 from kvtui.places import themes_path
 from kvtui.reading import read_at_most
 from kvtui.text import one_line
@@ -33,6 +33,22 @@ _NUMBERS = {"luminosity_spread", "text_alpha"}
 _BOOLS = {"dark", "ansi"}
 # Textual variables that are no colours; every other variable is parsed as one.
 _PLAIN_VARIABLES = ("-style", "-modal", "block-cursor", "input-cursor-text-style")
+
+
+_MEANT_FOR = {
+    "kvtui-contrast": later("high contrast"),
+    "kvtui-ember": later("warm and low"),
+    "kvtui-light": later("bright rooms"),
+    "kvtui-projector": later("a projector"),
+    "kvtui-safe": later("colour blindness"),
+}
+
+
+def theme_remark(name: str, *, dark: bool) -> str:
+    """Dark or light, and what a theme of ours is meant for."""
+    meant = _MEANT_FOR.get(name)
+    tone = tr("dark") if dark else tr("light")
+    return f"{tr(meant)} · {tone}" if meant else tone
 
 
 class LoadedTheme(NamedTuple):

@@ -163,7 +163,7 @@ class PickerScreen(ModalScreen[str | None]):
         box = self.query_one("#picker")
         box.styles.height = min(len(self.list.choices), 18) + 3
         widest = max((len(name) + len(remark) for _, name, remark in self.list.choices), default=0)
-        box.styles.width = max(48, min(widest + 12, 92))
+        box.styles.width = max(48, min(widest + 12, 110))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter."""

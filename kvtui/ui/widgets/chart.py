@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -69,7 +70,8 @@ class ChartView(LinesWidget):
 
         state = self._state
         if self.kind == "rate":
-            return plot_rows(rate_plot(state.series), width, height)
+            # The line above says least, most and now.
+            return plot_rows(replace(rate_plot(state.series), said=" "), width, height)
         from kvtui.measure.gaps import Gaps
 
         return plot_rows(gaps_plot(state.gaps or Gaps()), width, height)

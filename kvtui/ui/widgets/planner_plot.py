@@ -100,7 +100,7 @@ def draw_plot(curve: Curve, width: int, height: int) -> list[Row]:
     binary = curve.axis == "context"
     marks = ticks(end, max(2, width // 10), binary=binary, least=1)
     x_ruler.ticks(marks, [tick_label(mark, binary=binary) for mark in marks])
-    sizes = ticks(top, height // 3 + 1)
+    sizes = ticks(top, height // (3 if height < 16 else 4) + 1)
     y_ruler.ticks(sizes, [f"{size:,.10g}" for size in sizes])
     return rows_of(figure, _TAGS)
 

@@ -59,6 +59,7 @@ class StreamPane(Vertical):
         self._chart_refused = False
         self._endpoint: EndpointView | None = None
         self._titled: tuple[str, int] | None = None
+        self._phase = "idle"
 
     def compose(self) -> ComposeResult:
         """Figures, text, prompt."""
@@ -80,7 +81,9 @@ class StreamPane(Vertical):
 
     def set_endpoint(self, endpoint: EndpointView) -> None:
         """Show which model answers."""
-        self._endpoint = endpoint
+        before, self._endpoint = self._endpoint, endpoint
+        if before is not None and before.model != endpoint.model:
+            self._phase = "idle"  # what the model before came to says nothing of this one
         self.prompt.embedded = endpoint.embedded
         self._title()
         self.text.set_placeholder(self._placeholder())
@@ -93,12 +96,20 @@ class StreamPane(Vertical):
             self.text.write(frame.passages)
             if self.search is not None:
                 self.search.text_grew(monotonic())
+        self._empty(frame.stream.snapshot.phase)
         self.text.set_streaming(frame.running)
         self.figures.state = frame.stream
         if self.tinted:
             self._take_tint(frame.stream.snapshot.itl_p50_ms)
         if self.chart is not None:
             self.chart.show(frame.stream, final=not frame.running)
+
+    def _empty(self, phase: str) -> None:
+        """Another phase says other words while there is no text."""
+        if phase != self._phase:
+            self._phase = phase
+            if not len(self.text.history):
+                self.text.set_placeholder(self._placeholder())
 
     def _begin(self, frame: Frame) -> None:
         if self.answer is not None:
@@ -138,9 +149,10 @@ class StreamPane(Vertical):
     def _placeholder(self) -> list[Row]:
         if self._endpoint is None:
             return []
-        from kvtui.ui.draw.welcome import welcome_rows
+        from kvtui.ui.draw.welcome import empty_rows
 
-        return welcome_rows(self._endpoint, max(10, self.text.scrollable_content_region.width))
+        width = max(10, self.text.scrollable_content_region.width)
+        return empty_rows(self._endpoint, self._phase, width)
 
     # --- what takes a place when asked for --------------------------------------------------------
 

@@ -237,7 +237,7 @@ class TextView(ScrollView, can_focus=True):
         """Another width wraps the history again; the reader's place is kept in proportion."""
         history = self.history
         position = self.scroll_offset.y / max(1, len(history))
-        if history.rewrap(self.scrollable_content_region.width):
+        if history.rewrap(self.scrollable_content_region.width - 1):  # apart from the scrollbar
             self._strips.clear()
         if not len(history):
             return

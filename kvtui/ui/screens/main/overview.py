@@ -31,9 +31,11 @@ class Overview:
 
     def theme(self) -> None:
         """Choose the colours."""
+        from kvtui.ui.look.themes import theme_remark
+
         themes = self._shell.available_themes
         names = sorted(themes, key=lambda name: not name.startswith("kvtui"))
-        choices = [(name, name, "dark" if themes[name].dark else "light") for name in names]
+        choices = [(name, name, theme_remark(name, dark=themes[name].dark)) for name in names]
         self._dialogs.pick(
             tr("Theme"), choices, self._shell.theme, self._shell.choose_theme, self._show_theme
         )
