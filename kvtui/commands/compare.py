@@ -242,7 +242,8 @@ def _several(comparisons: Sequence[Comparison]) -> list[str]:
         if figure.says in ("slower", "faster")
     ]
     figures = [f for one in comparisons for pair in one.pairs for f in pair.figures]
-    return [*lines, *changed, *_rule(figures), "≈ within noise; ratios are to A."]
+    most = max(len(one.pairs) for one in comparisons)
+    return [*lines, *changed, *_rule(figures, most), "≈ within noise; ratios are to A."]
 
 
 def _beside(figure: Compared | None) -> list[str]:
@@ -299,21 +300,26 @@ def _verdict(comparison: Comparison) -> list[str]:
         f" {figure.ratio:.3f} times."
         for pair, figure in changed
     ]
-    return [*lines, *_rule([figure for pair in comparison.pairs for figure in pair.figures])]
+    figures = [figure for pair in comparison.pairs for figure in pair.figures]
+    return [*lines, *_rule(figures, len(comparison.pairs))]
 
 
-def _rule(figures: Sequence[Compared]) -> list[str]:
+def _rule(figures: Sequence[Compared], levels: int) -> list[str]:
     """By which rule differences were claimed, or why none was."""
-    from kvtui.bench.evaluation.compare import ALPHA, LEAST
+    from kvtui.bench.evaluation.compare import ALPHA, LEAST, enough
 
     tested = [figure for figure in figures if figure.p_adjusted is not None]
+    few = []
+    if any(figure.says == "too few" for figure in figures):
+        at = "a level" if levels == 1 else f"each of {levels} levels"
+        few = [f"A claim needs {enough(levels)} requests of {at} on both sides."]
     if not tested:
-        return ["Nothing is claimed: there are too few single requests to test."]
+        return ["Nothing is claimed: there are too few single requests to test.", *few]
     names = sorted({figure.test for figure in tested})
     rule = (
         f"Test: {' / '.join(names)}, two-sided at {100 * ALPHA:g} %; differences under"
         f" {100 * LEAST:g} % are not claimed."
     )
     if any(figure.says in ("slower", "faster") for figure in figures):
-        return [rule]
-    return ["No difference stands out from the noise.", rule]
+        return [rule, *few]
+    return ["No difference stands out from the noise.", rule, *few]

@@ -3,12 +3,13 @@
 A difference stands out when a two-sided test over the single requests finds it at 0.25 % and the
 medians lie at least 2 % apart. The test is Mann–Whitney U, or Welch's t over batches where requests
 that follow each other are alike; Holm's correction is for the number of levels. Below that nothing
-is claimed. A server that was slower for the whole of one run, for whatever reason, cannot be told
+is claimed; levels of so few requests that nothing could be are said to have too few. A server that was slower for the whole of one run, for whatever reason, cannot be told
 from one that has changed.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -83,8 +84,10 @@ def compare(first: Side, second: Side) -> Comparison:
     matched = pairs_of(first, second)
     columns: list[list[Compared]] = []
     for figure in TESTED:
-        found = [_figure(figure, one, other) for one, other in matched]
-        adjusted = _holm([test for _, test in found])
+        sizes = [tuple(len(row.values.get(figure, ())) for row in pair) for pair in matched]
+        able = _able([(n, m) for n, m in sizes])
+        found = [_figure(figure, *pair, able=can) for pair, can in zip(matched, able, strict=True)]
+        adjusted = holm([None if test is None else test.p for _, test in found])
         columns.append([_judged(row, p) for (row, _), p in zip(found, adjusted, strict=True)])
     pairs = []
     for number, (one, other) in enumerate(matched):
@@ -98,7 +101,31 @@ def compare(first: Side, second: Side) -> Comparison:
     return Comparison(first, second, tuple(pairs))
 
 
-def _figure(figure: str, one: SideLevel, other: SideLevel) -> tuple[Compared, Test | None]:
+def _able(sizes: Sequence[tuple[int, int]]) -> list[bool]:
+    """Which levels have requests enough for a claim, however far their figures lie apart.
+
+    The correction for the number of levels is part of it: where it takes from the smallest what
+    their numbers could show, they are not tested, and count no more among the levels.
+    """
+    least = [least_p(n, m) if n and m else 1.0 for n, m in sizes]
+    able = [p <= ALPHA for p in least]
+    while any(able):
+        adjusted = holm([p if can else None for p, can in zip(least, able, strict=True)])
+        if all(p is None or p <= ALPHA for p in adjusted):
+            break
+        most = max(p for p, can in zip(least, able, strict=True) if can)
+        able = [can and p < most for p, can in zip(least, able, strict=True)]
+    return able
+
+
+def enough(levels: int) -> int:
+    """Requests of a level on each side from which a claim can be made at so many levels."""
+    return next(n for n in itertools.count(2) if levels * least_p(n, n) <= ALPHA)
+
+
+def _figure(
+    figure: str, one: SideLevel, other: SideLevel, *, able: bool
+) -> tuple[Compared, Test | None]:
     a, b = one.values.get(figure, ()), other.values.get(figure, ())
     middle = one.stat(figure, "p50"), other.stat(figure, "p50")
     known = middle[0] is not None and middle[1] is not None and middle[0] > 0
@@ -118,16 +145,16 @@ def _figure(figure: str, one: SideLevel, other: SideLevel) -> tuple[Compared, Te
     )
     if not a or not b:
         return base, None
-    if least_p(len(a), len(b)) > ALPHA:
+    if not able:
         return replace(base, says="too few"), None
     test = difference(a, b)
     return replace(base, p=test.p, test=f"{test.name}; Holm"), test
 
 
-def _holm(tests: Sequence[Test | None]) -> list[float | None]:
+def holm(probabilities: Sequence[float | None]) -> list[float | None]:
     """Probabilities adjusted for their number (Holm's step-down), in the order given."""
-    known = sorted((test.p, i) for i, test in enumerate(tests) if test is not None)
-    adjusted: list[float | None] = [None] * len(tests)
+    known = sorted((p, i) for i, p in enumerate(probabilities) if p is not None)
+    adjusted: list[float | None] = [None] * len(probabilities)
     largest = 0.0
     for rank, (p, i) in enumerate(known):
         largest = max(largest, min(1.0, p * (len(known) - rank)))
@@ -155,13 +182,27 @@ def _ratio_interval(a: Sequence[float], b: Sequence[float]) -> tuple[float, floa
     import numpy
 
     random = numpy.random.default_rng(20240229)
-
-    def medians(values: Sequence[float]) -> Any:
-        array = numpy.asarray(values[:2000])
-        return numpy.median(array[random.integers(0, len(array), (500, len(array)))], axis=1)
-
-    low, high = numpy.percentile(medians(b) / medians(a), [2.5, 97.5])
+    low, high = numpy.percentile(resampled(b, random) / resampled(a, random), [2.5, 97.5])
     return float(low), float(high)
+
+
+def resampled(values: Sequence[float], random: Any, times: int = 1000) -> Any:
+    """Medians of as many values drawn from them again and again, with none drawn in fact.
+
+    The middle one of n draws lies where the middle one of n uniform numbers does, which is
+    Beta-distributed; of an even number the next one is the least of those that are left.
+    """
+    import numpy
+
+    ordered = numpy.sort(numpy.asarray(values, dtype=float))
+    n = len(ordered)
+    k = (n + 1) // 2
+    lower = random.beta(k, n + 1 - k, times)
+    upper = lower
+    if n % 2 == 0:
+        upper = lower + (1 - lower) * (1 - random.random(times) ** (1 / (n - k)))
+    places = (numpy.minimum((at * n).astype(int), n - 1) for at in (lower, upper))
+    return sum(ordered[at] for at in places) / 2
 
 
 # --- --fail-on ------------------------------------------------------------------------------------

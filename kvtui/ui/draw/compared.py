@@ -123,6 +123,14 @@ def _verdict_rows(comparison: Comparison, letter: str, width: int) -> list[Row]:
         sentence = tr("Nothing stands out from the noise, which is no proof that nothing changed.")
     role = "bad" if slower else "good" if faster else "text"
     lines = [row((line, role)) for line in wrap(sentence, width)]
+    if any(figure.says == "too few" for figure in found):
+        from kvtui.bench.evaluation.compare import enough
+
+        few = tr(
+            "Too few requests: a claim needs {enough} of each level here, on both sides.",
+            enough=enough(len(comparison.pairs)),
+        )
+        lines += [row((line, "muted")) for line in wrap(few, width)]
     how = tr(
         "Test: {tests}. Claimed at 0.25 % where the medians lie 2 % apart or more.",
         tests=", ".join(tests) or tr("none, too few requests"),
