@@ -3,8 +3,8 @@
 A difference stands out when a two-sided test over the single requests finds it at 0.25 % and the
 medians lie at least 2 % apart. The test is Mann–Whitney U, or Welch's t over batches where requests
 that follow each other are alike; Holm's correction is for the number of levels. Below that nothing
-is claimed; levels of so few requests that nothing could be are said to have too few. A server that was slower for the whole of one run, for whatever reason, cannot be told
-from one that has changed.
+is claimed; levels of so few requests that nothing could be are said to have too few. A server that
+was slower for the whole of one run, for whatever reason, cannot be told from one that has changed.
 """
 
 from __future__ import annotations
