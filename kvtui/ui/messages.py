@@ -112,7 +112,15 @@ class FileWanted(Message):
 class FormSubmitted(Message):
     """The prompt editor was left with Enter (``run``) or Esc."""
 
-    def __init__(self, form: PromptForm, *, run: bool) -> None:
+    def __init__(self, form: PromptForm, *, run: bool, problem: str = "") -> None:
+        """Hand it over.
+
+        Args:
+            form: What was right in it.
+            run: Whether to run it.
+            problem: What was wrong in a field, and so was not taken.
+        """
         super().__init__()
         self.form = form
         self.run = run
+        self.problem = problem

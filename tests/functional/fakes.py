@@ -213,9 +213,10 @@ class FakeRun:
         if arrived < 4:
             return ()
         step = -(-arrived // n)
-        times = [t - self.script.pieces[0][0] for t, _, _ in self.script.pieces]
+        times = [t for t, _, _ in self.script.pieces]
         return [
-            Sample(times[i], i, 190 + 30 * ((i * 7919) % 11) / 11) for i in range(2, arrived, step)
+            Sample(times[i - 1] - times[0], i, 190 + 30 * ((i * 7919) % 11) / 11)
+            for i in range(2, arrived, step)
         ]
 
     def gaps(self) -> Gaps:

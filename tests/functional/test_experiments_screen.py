@@ -152,7 +152,7 @@ async def test_wrong_input_is_said_while_it_is_typed_and_nothing_is_sent(bench: 
         await pilot.pause()
         await pilot.press("tab", *"1,2x")
         await pilot.pause()
-        assert "▲ streams must be a whole number, not '2x'." in shown(screen.told)
+        assert "▲ streams must be whole numbers, as 1,2,4, not '1,2x'." in shown(screen.told)
         await pilot.press("enter")
         assert "Nothing was sent: streams must be" in notices(app)
         await pilot.press("backspace", *"0000")

@@ -452,7 +452,7 @@ async def test_the_servers_own_figure_stands_beside_the_estimate(size: tuple[int
         assert "12.3 %" in text
         assert "2,345" in text
         if size[0] >= 120:
-            assert "server says" in text
+            assert "server now" in text
             assert "2,345 / 19,072 tok" in text
             assert "vllm:kv_cache_usage_perc" in text
             assert "3 run" in text
@@ -470,7 +470,7 @@ async def test_beside_an_as_if_of_the_engine_it_is_left_out() -> None:
         await pilot.pause()
         assert "400.00 KiB" in shown(main.memory_pane) or "0.39 MiB" in shown(main.memory_pane)
         await pilot.press("w")
-        assert "server says" not in shown(main.memory_pane)
+        assert "server now" not in shown(main.memory_pane)
 
 
 class FakeWatch:

@@ -161,6 +161,30 @@ async def test_few_tokens_are_not_compared() -> None:
         assert "cache off" not in shown(main.stream.figures)
 
 
+async def test_a_stopped_run_is_compared_as_far_as_it_came() -> None:
+    app = make_app(slow(), Script(), no_kv_cache=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = await ready(pilot)
+        await pilot.press("enter")
+        await at(pilot, 4)  # 84 tokens
+        await pilot.press("escape")
+        await at(pilot, 5)
+        await pilot.press("k", "enter")
+        await at(pilot, 40)
+        assert "cache off 21.3 tok/s · on 213 tok/s (10×)" in shown(main.stream.figures)
+
+
+async def test_runs_of_other_prompts_are_not_compared() -> None:
+    app = make_app(slow(), Script(prompt_tokens=400), no_kv_cache=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = await ready(pilot)
+        await pilot.press("enter")
+        await at(pilot, 20)
+        await pilot.press("k", "enter")
+        await at(pilot, 40)
+        assert "cache off" not in shown(main.stream.figures)
+
+
 # --- the Memory pane ------------------------------------------------------------------------------
 
 
@@ -261,7 +285,7 @@ async def test_after_a_run_the_server_is_asked_until_nothing_runs(
         await at(pilot, 0.5)
         main.post_message(ServerSaid(ServerKV(share=0.4, running=1)))
         await pilot.pause()
-        assert "server says" in shown(main.memory_pane)
+        assert "server now" in shown(main.memory_pane)
         await pilot.press("escape")
         await at(pilot, 0.6)
         assert "server said" in shown(main.memory_pane)  # older than the pane's own figure
@@ -270,7 +294,7 @@ async def test_after_a_run_the_server_is_asked_until_nothing_runs(
         assert woken.count(True) == 2
         main.post_message(ServerSaid(ServerKV(share=0.0, running=0)))
         await pilot.pause()
-        assert "server says" in shown(main.memory_pane)
+        assert "server now" in shown(main.memory_pane)
         later.pop()()
         assert woken.count(True) == 2
         assert not later

@@ -82,7 +82,7 @@ async def test_it_runs_says_what_was_measured_and_leaves_no_trace(size: tuple[in
         for figure in ("10.00 GiB with MHA", "1.25 GiB", "160.00 MiB with MQA"):
             assert figure in screen.panel.shown[3]
         await pilot.press("right")
-        assert "With 8 GiB it would be 8" in screen.panel.shown[3]
+        assert "Were 8 GiB left for the cache, 8 would fit" in screen.panel.shown[3]
         await pilot.press("right")
         assert app.fake.session.started[-1].request.model == "demo-auth"
         await over(pilot, screen)

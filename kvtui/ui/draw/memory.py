@@ -150,7 +150,7 @@ def _server(server: ServerKV, width: int) -> list[Row]:
         tokens += f" / {total:,}"
     first = (size or share) if wide else (share or size)
     end = f"{tokens} tok" if tokens else ""
-    name = (tr("server said") if server.stale else tr("server says")) + " "
+    name = (tr("server said") if server.stale else tr("server now")) + " "
     role = "muted" if server.stale else "strong"
     head = row((name if wide else name.split()[0] + " ", "muted"), (first, role))
     head = between(head, row((end, role)), width)

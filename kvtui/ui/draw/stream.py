@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rich.cells import cell_len
+
 from kvtui.language import later, tr
 from kvtui.text import UNKNOWN, count, milliseconds, rate
 from kvtui.ui.draw.bars import gauge
@@ -293,22 +295,28 @@ def _extra_figures(state: StreamState) -> list[tuple[str, str]]:
 
 def spark_row(state: StreamState, width: int) -> Row:
     """The rate over the request, from zero, with min, max and now."""
-    if not state.series:
+    if not any(tps for _, tps in state.series):
         return row(("▁" * min(24, width // 2), "faint"), ("  " + tr("tokens per second"), "muted"))
     series = [tps for _, tps in state.series]
-    start = next((at for at, tps in enumerate(series) if tps), 0)
+    start = next(at for at, tps in enumerate(series) if tps)
     series = series[start:]  # before the second stamp there is no rate, which is not a slow one
     low, high, now = min(series), max(series), series[-1]
+    now_word = tr("now") if state.running else tr("last")
     if width >= WIDE:
         said = row(
             (f"{tr('min')} ", "muted"),
             (rate(low), "text"),
             (f"  {tr('max')} ", "muted"),
             (rate(high), "text"),
-            (f"  {tr('now')} ", "muted"),
+            (f"  {now_word} ", "muted"),
             (right(rate(now), min(5, len(rate(high)))), "strong"),
         )
-        field = width_of(row(tr("min"), tr("max"), tr("now"))) + 3 + 4 + 3 * 5
+        field = (
+            width_of(row(tr("min"), tr("max"), max(tr("now"), tr("last"), key=cell_len)))
+            + 3
+            + 4
+            + 3 * 5
+        )
         legend = (Span(" " * (2 + max(0, field - width_of(said)))), *said)
     else:
         legend = row(

@@ -6,12 +6,13 @@ from kvtui.language import tr
 from kvtui.ui.look.rows import Row, Span, between, row, wrap
 
 _KEYS = (("⏎", "next", "tour_next"), ("←", "back", "tour_back"), ("esc", "leave", "back"))
+_LAST = (("⏎", "end", "tour_next"), ("←", "back", "tour_back"))
 
 
 def tour_rows(number: int, of: int, title: str, text: str, width: int) -> list[Row]:
     """The head (step, title, keys) and the text."""
     keys: list[Span] = []
-    for key, word, action in _KEYS:
+    for key, word, action in _KEYS if number < of else _LAST:
         keys += [
             Span(key, "key", f"screen.{action}"),
             Span(f" {tr(word)}  ", "muted", f"screen.{action}"),

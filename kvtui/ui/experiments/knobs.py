@@ -57,7 +57,11 @@ def _many(*, whole: bool) -> Callable[[str], tuple[float, ...]]:
         parts = [part.strip() for part in text.replace(",", " ").split()]
         if len(parts) > _MOST_VALUES:
             raise ValueError(tr("has more than {most} values", most=_MOST_VALUES))
-        values = [_number(part, whole=whole) for part in parts]
+        try:
+            values = [_number(part, whole=whole) for part in parts]
+        except ValueError:
+            kind = tr("whole numbers, as 1,2,4") if whole else tr("numbers, as 1,2,4")
+            raise ValueError(tr("must be {kind}, not {text!r}", kind=kind, text=text)) from None
         if not all(0 < value < 1e12 for value in values):
             raise ValueError(tr("must be above 0"))
         return tuple(dict.fromkeys(values))

@@ -137,15 +137,13 @@ class PromptEditor(Vertical):
             yield Input(form.system, id="field-system", compact=True, placeholder=tr("none"))
         with Horizontal(classes="fields"):
             yield Label(tr("  max ").strip(), markup=False)
-            yield Input(
-                _number(form.max_tokens), id="field-max", compact=True, placeholder=tr("server's")
-            )
+            yield Input(_number(form.max_tokens), id="field-max", compact=True, placeholder="auto")
             yield Label(tr("temp"), markup=False)
             yield Input(
                 _number(form.temperature),
                 id="field-temperature",
                 compact=True,
-                placeholder=tr("server's"),
+                placeholder="auto",
             )
             yield Label("×", markup=False)
             yield Input(str(form.repeats), id="field-repeats", compact=True)
@@ -290,7 +288,9 @@ class PromptEditor(Vertical):
                 self._check()
                 self.query_one(f"#{error.field}").focus()
                 return
-            form = error.kept  # leaving keeps what was right
+            # Leaving keeps what was right, and says what was not.
+            self.post_message(FormSubmitted(error.kept, run=False, problem=str(error)))
+            return
         self.post_message(FormSubmitted(form, run=run))
 
 

@@ -242,6 +242,8 @@ class MainScreen(Stage):
         """The editor hands its form over."""
         self.parts.requests.take_form(message.form)
         await self.stream.close_editor()
+        if message.problem:
+            self.say(tr("Not taken: {problem}", problem=message.problem), "warning")
         if message.run:
             self._actions["run"]()
 
