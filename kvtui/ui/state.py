@@ -221,6 +221,8 @@ class MemoryState:
     engine: str = ""
     """How the card is divided: ``vLLM 0.92`` and the like."""
     as_if: bool = False
+    example: str = ""
+    """Why the model is one that nobody chose; empty where it is not."""
     users: int = 1
     parts: tuple[BarPart, ...] = ()
     fits: bool = True

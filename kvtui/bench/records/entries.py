@@ -57,12 +57,17 @@ class Entry:
     """A run writes it now."""
     wanted: int | None = None
     """Requests asked for; None where a time ends the run."""
+    several: bool = False
+    """A level of it has more than one stream at once."""
     requests: int | None = 0
     """Measured requests that ended; None: the file is large, and has no summary (yet)."""
     failed: int = 0
     ttft_ms: float | None = None
     tpot_ms: float | None = None
     decode_tps: float | None = None
+    """Of a stream."""
+    peak_tps: float | None = None
+    """Of all streams together, at the level with the most; None where no level had several."""
     tags: tuple[str, ...] = ()
     note: str = ""
 
@@ -85,6 +90,8 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
     ttft_ms: float | None = None
     tpot_ms: float | None = None
     decode_tps: float | None = None
+    peak_tps: float | None = None
+    """The most output tokens a second of a stage, over all its streams."""
 
 
 class _Line(msgspec.Struct):
@@ -93,7 +100,14 @@ class _Line(msgspec.Struct):
     type: str
     stage: int = 0
     index: int = 0
+    segment: int = 0
     warmup: bool = False
+    start_s: float = 0.0
+    send_s: float | None = None
+    last_s: float | None = None
+    end_s: float = 0.0
+    completion_tokens: int | None = None
+    estimated_tokens: int | None = None
     failed: Any = False
     stopped: bool = False
     partial: bool = False
@@ -158,6 +172,11 @@ def _headed(entry: Entry, line: bytes) -> Entry:
     version_of(header, entry.path)
     endpoint, workload = _table(header, "endpoint"), _table(header, "workload")
     stages = workload.get("stages")
+    streams = (
+        [_table(each).get("concurrency") for each in stages or ()]
+        if isinstance(stages, list)
+        else []
+    )
     wanted: int | None = 0 if isinstance(stages, list) and stages else None
     for stage in stages if isinstance(stages, list) else ():
         requests = _table(stage).get("requests")
@@ -174,6 +193,7 @@ def _headed(entry: Entry, line: bytes) -> Entry:
         model=_text(endpoint, "model") or None,
         version=_text(header, "kvtui"),
         wanted=wanted,
+        several=any(isinstance(each, int) and each > 1 for each in streams),
     )
 
 
@@ -243,6 +263,7 @@ def _looked(entry: Entry, lines: Iterator[_Line], *, tail: bool) -> Entry | None
         ttft_ms=summary.ttft_ms,
         tpot_ms=summary.tpot_ms,
         decode_tps=summary.decode_tps,
+        peak_tps=summary.peak_tps if entry.several else None,
         tags=marks.tags or () if marks else (),
         note=marks.note if marks else "",
     )
@@ -285,6 +306,8 @@ class Glance:
         self._failed: dict[tuple[int, int], bool] = {}
         self._cold, self._warm = array("d"), array("d")
         self._tpot, self._tps = array("d"), array("d")
+        self._spans: dict[tuple[int, int], list[float]] = {}
+        """(stage, segment) → when its first request was sent, its last one ended; its tokens."""
 
     def take(self, line: Any) -> None:
         """One request: a line of the record, or a sample."""
@@ -292,6 +315,7 @@ class Glance:
             return
         failed = bool(line.failed)
         self._failed[line.stage, line.index] = failed
+        self._span(line, failed)
         if failed or line.partial:
             return
         if line.ttft_ms is not None:
@@ -301,6 +325,23 @@ class Glance:
         if line.decode_tps is not None:
             self._tps.append(line.decode_tps)
 
+    def _span(self, line: Any, failed: bool) -> None:
+        """As ``kvtui.bench.figures.levels`` has a level's throughput, in a few numbers."""
+        begin = line.start_s if line.send_s is None else line.send_s
+        end = line.end_s if line.last_s is None else line.last_s
+        span = self._spans.setdefault((line.stage, line.segment), [begin, end, 0.0])
+        tokens = line.completion_tokens or line.estimated_tokens or 0
+        span[0], span[1] = min(span[0], begin), max(span[1], end)
+        span[2] += 0 if failed else tokens
+
+    def _peak(self) -> float | None:
+        sums: dict[int, list[float]] = {}
+        for (stage, _), (begin, end, tokens) in self._spans.items():
+            of = sums.setdefault(stage, [0.0, 0.0])
+            of[0], of[1] = of[0] + end - begin, of[1] + tokens
+        rates = [tokens / seconds for seconds, tokens in sums.values() if seconds > 0 and tokens]
+        return round(max(rates), 6) if rates else None
+
     def summary(self) -> Summary:
         """What came of them; TTFT over the cold ones where there are any."""
         return Summary(
@@ -309,6 +350,7 @@ class Glance:
             _median(self._cold or self._warm),
             _median(self._tpot),
             _median(self._tps),
+            self._peak(),
         )
 
 

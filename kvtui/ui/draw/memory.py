@@ -31,14 +31,14 @@ def memory_rows(state: MemoryState, width: int, height: int) -> list[Row]:
     more = more_mark("2", "screen.zoom(2)")
     if width >= TWO_COLUMNS:
         column = column_width(width)
-        head = [*_title(state, width), *card_bar(state, width), BLANK]
+        head = [*_heading(state, width), BLANK]
         rest = height - len(head)
         asked = [*_in_use(state, column), Section(1, _fits(state, column))]
         others = [_variants(state, column), *_further(state, column)]
         at_left, at_right = (fill(_given(side), column, rest, more) for side in (asked, others))
         return head + two_columns(at_left, at_right, width, rest)
     parts = [
-        Section(0, [*_title(state, width), *card_bar(state, width)], close=True),
+        Section(0, _heading(state, width), close=True),
         *_in_use(state, width),
         _variants(state, width),
         Section(1, _fits(state, width)),
@@ -114,6 +114,14 @@ def _title(state: MemoryState, width: int) -> list[Row]:
     return [between(start, row((detail, "muted")), width)]
 
 
+def _heading(state: MemoryState, width: int) -> list[Row]:
+    return [*_title(state, width), *_example(state, width), *card_bar(state, width)]
+
+
+def _example(state: MemoryState, width: int) -> list[Row]:
+    return [row((line, "warn")) for line in wrap(state.example, width)] if state.example else []
+
+
 def _sequence(state: MemoryState, width: int) -> list[Row]:
     name = (tr("sequence") if width >= WIDE else tr("seq")) + " "
     if state.users > 1:
@@ -126,10 +134,12 @@ def _sequence(state: MemoryState, width: int) -> list[Row]:
             )
         ]
     live, most = f"{state.live_tokens:,}", f"{state.reserved_tokens:,}"
-    role = "warn" if state.live_tokens > state.reserved_tokens else "strong"
+    over = state.live_tokens > state.reserved_tokens
+    role = "warn" if over else "strong"
+    live = f"▲ {live}" if over else live
     room = width - cell_len(name)
     for of in (" / ", "/"):  # as wide as it gets, so that the bar keeps its length
-        field = max(len(live), len(most)) + len(of) + len(most) + 1
+        field = max(len(live), len(most) + 2 * over) + len(of) + len(most) + 1
         if room - field >= _LEAST_BAR:
             bar = gauge(state.live_tokens, state.reserved_tokens, room - field)
             return [row((name, "muted"), *bar, (right(f"{live}{of}{most}", field), role))]

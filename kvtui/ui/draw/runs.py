@@ -52,13 +52,17 @@ def entry_row(
     if entry.broken:
         spans.append(Span(clip(one_line(entry.broken, 120), max(0, width - used)), "bad", action))
         return tuple(spans)
+    together = entry.peak_tps is not None  # of several streams no one's rate is the run's
+    speed = rate(entry.peak_tps if together else entry.decode_tps)
+    upto = left(tr("up to") if together else "", max(5, cell_len(tr("up to"))))
     figures = [
         ("TTFT ", right(milliseconds(entry.ttft_ms), 8)),
         ("  TPOT ", right(milliseconds(entry.tpot_ms), 8)),
-        ("  ", right(rate(entry.decode_tps), 6) + " tok/s"),
+        (f"  {upto} ", right(speed, 6) + " tok/s"),
     ]
-    wide = width - used >= 62
-    shown = figures if wide else [("", right(rate(entry.decode_tps), 6) + " tok/s")]
+    wide = width - used >= 68
+    most = "≤" if together else ""
+    shown = figures if wide else [("", right(most + speed, 6) + " tok/s")]
     room = width - used - sum(len(a) + len(b) for a, b in shown) - 1
     tags = " ".join(f"#{tag}" for tag in entry.tags)
     told = _how_far(entry, wide)
@@ -121,11 +125,18 @@ def detail_rows(entry: Entry | None, width: int) -> list[Row]:
     failed = tr(", ▲ {failed} failed", failed=entry.failed) if entry.failed else tr(", none failed")
     if entry.requests is None:
         failed = tr(", a large file: opened it tells more")
+    speed = f"{rate(entry.decode_tps)} tok/s"
+    if entry.peak_tps is not None:
+        speed = tr(
+            "{each} tok/s a stream, up to {all} together",
+            each=rate(entry.decode_tps),
+            all=rate(entry.peak_tps),
+        )
     figures = row((state, state_of(entry)[1]), (failed, "bad" if entry.failed else "muted"))
     for name, figure in (
         ("   TTFT ", milliseconds(entry.ttft_ms)),
         ("  TPOT ", milliseconds(entry.tpot_ms)),
-        ("  ", f"{rate(entry.decode_tps)} tok/s"),
+        ("  ", speed),
     ):
         more = row((name, "muted"), (figure, "strong"))
         if width_of(figures) + width_of(more) > width:

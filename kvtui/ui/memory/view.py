@@ -6,12 +6,14 @@ The answer is worked out only when a choice changes; a frame only adds the live 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kvtui.language import tr
 from kvtui.memory import budget, cards, catalogue, kv
 from kvtui.memory.errors import PlanError
 from kvtui.memory.model import Model
+from kvtui.text import one_line, redact
 from kvtui.ui.memory.answer import describe, with_tokens, without_answer
 from kvtui.ui.memory.lists import PRECISIONS, USERS, WEIGHTS, contexts_of, own_model
 from kvtui.ui.state import MemoryState, is_demo
@@ -43,6 +45,8 @@ class MemoryView:
         """How the endpoint's model was recognised; empty where it was not."""
         self.known = False
         """Who answers is known: its model is the one shown."""
+        self._answers = ""
+        """The model that answers, as its server calls it."""
         self.weights_dtype: str | None = None
         self.kv_dtype = "auto"
         self._contexts: dict[bool, int | None] = {}
@@ -131,7 +135,8 @@ class MemoryView:
     def recognise(self, model_id: str) -> None:
         """Match an endpoint's model id with the catalogue; without a match nothing changes."""
         found = catalogue.match(model_id)
-        self._served = None
+        self._served, self._answers = None, model_id
+        self._still = None
         if found is None:
             return
         self.catalogue_model = found.model
@@ -149,6 +154,7 @@ class MemoryView:
         # The engine's first model: the one asked may be a failure on demand, which has no memory.
         names = (*prepared.models, prepared.model or "")
         name = next((name for name in names if name and not is_demo(name)), tr("embedded model"))
+        self._answers = prepared.model or ""
         self.set_own(None if geometry is None else own_model(geometry, name))
         self._served = None
         if geometry is not None:
@@ -165,7 +171,7 @@ class MemoryView:
 
     def forget_endpoint(self) -> None:
         """Another one is going to answer: what this one said of its model is no more."""
-        self.matched, self.server_context = "", None
+        self.matched, self.server_context, self._answers = "", None, ""
         self.set_own(None)
 
     def set_own(self, own: Model | None) -> None:
@@ -214,11 +220,17 @@ class MemoryView:
         self.weights_dtype = name
         self._still = None
 
-    def next_context(self) -> None:
-        """The next longer context that the model takes, then the shortest."""
+    def next_context(self) -> int | None:
+        """The next longer context that the model takes, then the shortest.
+
+        Returns:
+            The model's limit, where that was reached and it is the shortest's turn.
+        """
         now = self._context()
         sizes = contexts_of(self.model.max_context)
-        self.context = next((size for size in sizes if size > now), sizes[0])
+        longer = next((size for size in sizes if size > now), None)
+        self.context = longer or sizes[0]
+        return None if longer else self.model.max_context
 
     def next_users(self) -> None:
         """The next larger number of sequences, then one."""
@@ -250,20 +262,30 @@ class MemoryView:
         model, weights_dtype = self._served
         return budget.Question(model, self.card, engine="vllm", weights_dtype=weights_dtype)
 
+    @property
+    def example(self) -> str:
+        """Why the model shown is an example that nobody chose; empty where it is not."""
+        if self.own is not None or self.named or not self.as_if:
+            return ""
+        if not self._answers:
+            return tr("an example: no model is known to answer; m chooses one")
+        name = one_line(redact(self._answers), 40)
+        return tr("an example: {name} is in no catalogue; m chooses one", name=name)
+
     # --- the state ------------------------------------------------------------------------------
 
     def state(self, live_tokens: int = 0, *, cached: bool = True, kept: bool = True) -> MemoryState:
         """What pane 2 draws for a stream that holds ``live_tokens`` (prompt and answer).
 
-        Without the cache (``cached`` False) the engine's own model keeps nothing at all; of a run
-        that went without it (``kept`` False) nothing is left when it is on again.
+        Without the cache (``cached`` False) nothing is kept, whichever model the tokens are shown
+        on; of a run that went without it (``kept`` False) nothing is left when it is on again.
         """
         still = self._still or self._answer()
         question = self._question
         if question is None:
             return still
-        cache_off = self.shows_own and not cached
-        if self.shows_own and not (cached and kept):
+        cache_off = self.own is not None and not cached
+        if self.own is not None and not (cached and kept):
             live_tokens = 0
         return with_tokens(still, question, self._budget_kv, live_tokens, cache_off=cache_off)
 
@@ -298,5 +320,5 @@ class MemoryView:
             return self._still
         self._question = question
         self._budget_kv = told.budget.kv_bytes
-        self._still = describe(question, told, as_if=self.as_if)
+        self._still = replace(describe(question, told, as_if=self.as_if), example=self.example)
         return self._still

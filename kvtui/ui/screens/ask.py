@@ -39,7 +39,7 @@ class AskScreen(ModalScreen[str | None]):
         self._title_text = title
         self._hint = sanitise(hint)
         self._take = take
-        self.field = Input(text, compact=True, select_on_focus=False)
+        self.field = Input(text, compact=True)
         self.told = Static(self._hint, markup=False)
 
     def compose(self) -> ComposeResult:

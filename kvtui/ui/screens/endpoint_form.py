@@ -66,7 +66,7 @@ class EndpointForm(ModalScreen["tuple[TypedEndpoint, str] | None"]):
                 password=name == "api_key",
                 id=f"endpoint-{name.replace('_', '-')}",
                 compact=True,
-                select_on_focus=False,
+                select_on_focus=name != "api_key",
             )
             for name, _, empty in _FIELDS
         }

@@ -74,10 +74,7 @@ class KnobFields(ItemGrid):
     def __init__(self) -> None:
         super().__init__(id="knobs", min_column_width=25, regular=False)
         self._labels = {knob.name: KnobLabel(knob) for knob in KNOBS}
-        self.inputs = {
-            knob.name: KnobInput(id=f"knob-{knob.name}", compact=True, select_on_focus=False)
-            for knob in KNOBS
-        }
+        self.inputs = {knob.name: KnobInput(id=f"knob-{knob.name}", compact=True) for knob in KNOBS}
         self._cells = {
             name: Horizontal(self._labels[name], self.inputs[name], classes="knob")
             for name in self.inputs

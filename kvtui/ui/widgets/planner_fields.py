@@ -100,7 +100,6 @@ class PlannerFields(Vertical):
                 placeholder=tr(field.empty),
                 id=f"plan-{name}",
                 compact=True,
-                select_on_focus=False,
             )
             for name, field in FIELDS.items()
         }

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kvtui.bench.evaluation.results import results_of
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.records import entries, store
 from kvtui.bench.records.begin import begin
@@ -21,6 +22,7 @@ from kvtui.bench.running.progress import RequestEnded
 from kvtui.bench.work.workload import Spec, expand
 from kvtui.config import Endpoint
 from kvtui.stream.request import Request
+from kvtui.ui.draw.runs import entry_row
 
 ENDPOINT = Endpoint("http://gpu-box:8000/v1", "test")
 
@@ -290,3 +292,20 @@ def test_a_list_reads_the_head_and_the_tail_of_a_giant(
     else:
         assert (entry.requests, entry.ttft_ms, entry.finished) == (6000, 1.0, True)
     assert entry.tags == (("mine",) if state.startswith("tagged") else ())
+
+
+def test_a_sweep_s_peak_is_its_levels_best_throughput(tmp_path: Path) -> None:
+    path = tmp_path / "sweep.jsonl"
+    lines = Path("tests/fixtures/records/v1-finished.jsonl").read_text(encoding="utf-8")
+    header, *rest = lines.splitlines()
+    told = json.loads(header)
+    for stage in told["workload"]["stages"]:
+        stage["concurrency"] = 4
+    path.write_text("\n".join([json.dumps(told), *rest]) + "\n", encoding="utf-8")
+    levels = results_of(read_record(path)).levels
+    best = max(level.output_tps for level in levels if level.output_tps is not None)
+    entry = entry_of(path)
+    assert entry.peak_tps == pytest.approx(best)
+    assert "≤" in "".join(span.text for span in entry_row(entry, 90))
+    alone = entry_of(Path("tests/fixtures/records/v1-finished.jsonl"))
+    assert alone.peak_tps is None

@@ -131,8 +131,17 @@ class MemoryChoices:
         self._change(lambda memory: memory.next_weights())
 
     def context(self) -> None:
-        """The next context."""
-        self._change(lambda memory: memory.next_context())
+        """The next context; where none is longer, that is said."""
+        memory = self._opened.memory
+        limit = None if memory is None else memory.next_context()
+        if limit is not None:
+            self._say(
+                tr(
+                    "{limit} tokens are the model's limit: from the shortest again.",
+                    limit=f"{limit:,}",
+                )
+            )
+        self.show()
 
     def users(self) -> None:
         """The next number of sequences, of the model shown."""
