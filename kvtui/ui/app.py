@@ -14,6 +14,7 @@ gc.disable()  # until the first frame: what the start makes stays, so collecting
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
+from textual.binding import Binding
 
 from kvtui.language import tr
 from kvtui.ui.look.themes import (
@@ -54,6 +55,10 @@ class KvtuiApp(App[int]):
     TITLE = "kvtui"
     usual_theme = DEFAULT_THEME
     CSS_PATH = "kvtui.tcss"
+    BINDINGS = [  # noqa: RUF012
+        # With priority, so that it counts on every screen and over every dialog.
+        Binding("ctrl+z", "suspend_process", "Back to the shell", show=False, priority=True)
+    ]
     _themed = False
 
     def __init__(
@@ -93,6 +98,12 @@ class KvtuiApp(App[int]):
         if before != self._outlet.before:
             self._outlet = Outlet(before)
         return (self._outlet,)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Ctrl+Z takes back what was typed where something is typed."""
+        if action == "suspend_process" and hasattr(self.focused, "action_undo"):
+            return False
+        return super().check_action(action, parameters)
 
     def hide_names(self, veil: Veil | None) -> None:
         """Hide these names on every screen from now on; None shows them again."""
