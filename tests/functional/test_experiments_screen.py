@@ -504,3 +504,23 @@ async def test_keys_at_random_leave_screens_that_work(
         assert app.is_running
         await pilot.press("x")
         await until(pilot, lambda: isinstance(app.screen, ExperimentsScreen))
+
+
+async def test_results_that_came_while_their_pane_was_hidden_are_all_shown(bench: Bench) -> None:
+    """At 80x24 one pane is shown at a time: the levels' rows came while the streams were."""
+    app = make_app(prepared=EMBEDDED)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await begun(pilot, bench)
+        bench.runner.level(0)
+        for index in range(12):
+            bench.runner.send(index)
+        await pilot.press("2")
+        await until(pilot, lambda: screen.query_one("#bench-lanes").size.height > 0)
+        for index in range(12):
+            bench.runner.answer(index)
+        bench.runner.level_over()
+        bench.runner.finish()
+        await until(pilot, lambda: screen.mode != "live")
+        await until(pilot, lambda: "256→128 tokens, c=1" in texts(screen, "#bench-levels RowsText"))
+        levels = screen.query_one("#bench-levels RowsText")
+        await until(pilot, lambda: levels.size.height >= 2)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from kvtui.bench.evaluation import evidence, quality, ratios, reading
+from kvtui.bench.evaluation import evidence, quality, rates, ratios, reading
 from kvtui.bench.evaluation.lengths import prompt_lengths
 from kvtui.bench.figures.finding import Finding
 from kvtui.bench.figures.levels import Level
@@ -65,6 +65,7 @@ def findings_of(
     if workload.preset == "precision":
         found += ratios.precision(workload, levels, measured, targets or workload.targets)
     found += _load(workload, levels)
+    found += rates.queues(workload, measured)
     if workload.search is not None:
         found.append(search.found(workload, levels))
     elif workload.slo:
@@ -299,7 +300,8 @@ def _cautions(
                 "{label}: ended early: {why}.", label=label, why=retold(row.ended_early, ENDINGS)
             )
             found.append(Finding("ended_early", text))
-        if row.concurrency > 1 and row.completed and row.steady_output_tps is None:
+        steady_wanted = row.concurrency > 1 and row.rate is None
+        if steady_wanted and row.completed and row.steady_output_tps is None:
             found.append(
                 Finding(
                     "no_steady_window",

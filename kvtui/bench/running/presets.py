@@ -75,10 +75,12 @@ def article(given: dict[str, Any], _embedded: bool) -> Workload:
 
 def sweep(given: dict[str, Any], embedded: bool) -> Workload:
     """Concurrency or rate × prompt × output length."""
+    streams = (1, 2, 4) if embedded else (1, 2, 4, 8, 16)
     usual = Spec(
         prompt_tokens=() if given.get("prompts") else (256,),
         max_tokens=(128,),
-        concurrency=(1, 2, 4) if embedded else (1, 2, 4, 8, 16),
+        # At a rate nothing holds requests back but a limit that was asked for.
+        concurrency=(1,) if given.get("rate") else streams,
     )
     names = [name for name in Spec.__struct_fields__ if given.get(name) is not None]
     spec = msgspec.structs.replace(usual, **{name: given[name] for name in names})

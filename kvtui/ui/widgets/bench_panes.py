@@ -83,7 +83,9 @@ class RowsText(LinesWidget):
     def show(self, make: Callable[[int], Sequence[Row]]) -> None:
         """Other rows; the layout is asked for only where their number changed."""
         self._make = make
-        if self.size.width and len(make(self.size.width)) != self._count:
+        if not self.size.width:
+            self.forget_measure()
+        elif len(make(self.size.width)) != self._count:
             self.measure_again()
         self.redraw()
 

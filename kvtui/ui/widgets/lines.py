@@ -62,8 +62,12 @@ class LinesWidget(Widget):
         one that is asked for while that is pending. Where the screen measures in between (it opens,
         or changes its size) the older measure would stay for good. A touched style drops it.
         """
-        self.styles.merge_rules({})
+        self.forget_measure()
         self.refresh(layout=True)
+
+    def forget_measure(self) -> None:
+        """It needs another height when next it is laid out: while it is hidden nothing is."""
+        self.styles.merge_rules({})
 
     def on_show(self) -> None:
         """What changed while it was hidden was repainted nowhere: ask for every row again."""

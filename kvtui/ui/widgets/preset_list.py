@@ -44,6 +44,7 @@ class PresetList(LinesWidget, can_focus=True):
         """Mark this one."""
         if name != self.chosen:
             self.chosen = name
+            self._mark_more()
             self.redraw()
             self.post_message(self.Chosen(name))
 
@@ -55,9 +56,25 @@ class PresetList(LinesWidget, can_focus=True):
         """And not so bright."""
         self.redraw()
 
+    def on_resize(self) -> None:
+        """More or fewer of them fit."""
+        self._mark_more()
+
+    def _first(self, height: int) -> int:
+        """The first that is shown."""
+        at = next(i for i, preset in enumerate(self.presets) if preset.name == self.chosen)
+        return max(0, min(at - height // 2, len(self.presets) - height))
+
+    def _mark_more(self) -> None:
+        """The border tells how many there are above and below those that fit."""
+        height = self.size.height
+        above = self._first(height)
+        below = max(0, len(self.presets) - above - height)
+        parts = [f"▴ {above}"] * bool(above) + [f"▾ {below}"] * bool(below)
+        self.border_subtitle = " ".join(parts) if height else ""
+
     def draw(self, width: int, height: int) -> Sequence[Row]:
         """The lines around the marked one."""
         lines = preset_rows(self.presets, self.chosen, width, focused=self.has_focus)
-        at = next(i for i, preset in enumerate(self.presets) if preset.name == self.chosen)
-        first = max(0, min(at - height // 2, len(lines) - height))
+        first = self._first(height)
         return lines[first : first + height]

@@ -10,7 +10,7 @@ from textual.containers import Horizontal, Vertical
 from kvtui.language import later, tr
 from kvtui.ui.draw.experiments import note_rows
 from kvtui.ui.draw.levels import finding_rows, level_rows, table_note
-from kvtui.ui.look.rows import Row, crop, row
+from kvtui.ui.look.rows import Row, row, wrap
 from kvtui.ui.widgets.bench_panes import BenchPlot, LanesPane, ProgressPane, ScrolledRows
 from kvtui.ui.widgets.lines import LinesWidget
 
@@ -172,5 +172,5 @@ class ResultsView(Vertical):
 
 
 def _level_rows(levels: Sequence[Level], width: int) -> list[Row]:
-    note = table_note(levels)
-    return [*level_rows(levels, width), *([crop(row((note, "muted")), width)] if note else [])]
+    note = wrap(table_note(levels), max(10, width))
+    return [*level_rows(levels, width), *(row((line, "muted")) for line in note if line)]

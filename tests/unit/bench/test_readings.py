@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
 
 from kvtui.bench.evaluation.evidence import kv_evidence
+from kvtui.bench.evaluation.rates import queues
 from kvtui.bench.evaluation.reading import article, prefill
 from kvtui.bench.figures.finding import Finding
 from kvtui.bench.figures.sample import Sample
@@ -146,3 +148,22 @@ def test_a_flat_or_a_disturbed_run_shows_no_growth() -> None:
         assert "no growth stands out" in finding.message
         assert "attention" not in finding.message
     assert evidence(1.3, requests=2).figures["growth"]["holds"] is None
+
+
+def at_a_rate(ttft: Callable[[int], float], n: int = 20) -> list[Finding]:
+    stage = Stage(label="64 tokens, 4/s", texts=("Q",), rate=4.0, concurrency=0, requests=n)
+    samples = [Sample(stage=0, index=i, start_s=i / 4, ttft_ms=ttft(i)) for i in range(n)]
+    random = Random(1)
+    random.shuffle(samples)  # they end in another order than they were sent in
+    return queues(Workload(preset="sweep", stages=(stage,)), samples)
+
+
+def test_a_rate_that_the_server_does_not_keep_up_with_is_named() -> None:
+    (finding,) = at_a_rate(lambda i: 100 + 80.0 * i)  # each waits 80 ms longer than the one before
+    assert (finding.code, finding.holds) == ("queue_grows", False)
+    assert finding.figures["first_half_ms"] == pytest.approx(460)
+    assert "does not keep up" in finding.message
+    noise = Random(4)
+    assert not at_a_rate(lambda i: noise.uniform(80, 160))
+    assert not at_a_rate(lambda i: 100 + 1.0 * i)  # grown, and hardly
+    assert not at_a_rate(lambda i: 100 + 80.0 * i, n=8)

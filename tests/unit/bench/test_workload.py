@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kvtui.bench.running.presets import PRESETS
 from kvtui.bench.work.prompts import PROBES, fit_words, synthetic
 from kvtui.bench.work.slo import SloError, keeps, parse_slo
 from kvtui.bench.work.workload import Spec, WorkloadError, as_table, expand, from_table, read_spec
@@ -29,6 +30,11 @@ def test_every_combination_is_a_stage() -> None:
 def test_a_rate_is_not_held_by_concurrency() -> None:
     workload = expand(Spec(prompts=("Hi",), rate=(2.0, 4.0), arrival="poisson"), "sweep")
     assert [(s.rate, s.concurrency) for s in workload.stages] == [(2.0, 0), (4.0, 0)]
+    # Nor by the streams that the preset takes where no rate is asked for: a full server that holds
+    # the next request back would be measured at the pace that it chose.
+    for given, most in (({}, 0), ({"concurrency": (8,)}, 8)):
+        preset = PRESETS["sweep"].build({"rate": (2.0,), **given}, False)
+        assert [(s.rate, s.concurrency) for s in preset.stages] == [(2.0, most)]
 
 
 @pytest.mark.parametrize(
