@@ -57,7 +57,7 @@ def render_text(told: Answer, choices: Sequence[Choice] = ()) -> str:
         _row("  " + tr("weights"), weights, told.weights_formula if told.weights_bytes else ""),
         _row("  " + tr("overhead"), gib(budget.overhead_bytes) + spread),
         _row("  " + tr("KV cache"), gib(budget.kv_bytes)),
-        _row("  " + tr("outside"), gib(budget.outside_bytes)),
+        _row("  " + tr("unused"), gib(budget.outside_bytes)),
         "",
         _row(tr("fits"), _verdict(told)),
         _row(

@@ -71,7 +71,7 @@ COMMANDS: tuple[Command, ...] = (
         "profile",
         ("E",),
         "endpoint",
-        "Choose the endpoint: a profile of the configuration, or the embedded engine.",
+        "Choose the endpoint: a profile, a URL typed or pasted, or the embedded engine.",
         "Run",
     ),
     Command(

@@ -194,7 +194,11 @@ def _fits(state: MemoryState, width: int) -> list[Row]:
         and state.model_context is not None
         and state.max_context > state.model_context
     )
-    most = UNKNOWN if state.max_requests is None else f"{state.max_requests:,} × {state.context:,}"
+    most = (
+        UNKNOWN
+        if state.max_requests is None
+        else f"{state.max_requests:,} × {state.context:,}" + (" tok" if width >= WIDE else "")
+    )
     kept = f" ({state.kv_dtype})" if width < WIDE else ""
     rows = [
         between(row((tr("per token"), "muted"), (kept, "muted")), row((token, "strong")), width)
@@ -213,7 +217,14 @@ def _fits(state: MemoryState, width: int) -> list[Row]:
         else ""
     )
     rows.append(
-        between(row((tr("longest"), "muted"), (limit, "muted")), row((longest, "strong")), width)
+        between(
+            row(
+                (tr("longest sequence") if width >= WIDE else tr("longest"), "muted"),
+                (limit, "muted"),
+            ),
+            row((longest, "strong")),
+            width,
+        )
     )
     role = "strong" if state.max_requests else "bad"
     rows.append(between(row((tr("most at once"), "muted")), row((most, role)), width))

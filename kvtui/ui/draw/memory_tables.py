@@ -108,9 +108,14 @@ def ladder_row(state: MemoryState, width: int) -> Row:
         if rung.fits and rung.over_model:
             glyph, role = "·", "muted"
         marks.append((f"{rung.label} ", glyph, role))
+    said = ""
+    if any(glyph == "·" for _, glyph, _ in marks):
+        said = f"  (· {tr('too long')})"
     used = sum(cell_len(label) + 1 for label, _, _ in marks)
+    said = said if used + len(marks) - 1 + cell_len(said) <= width else ""
+    used += cell_len(said)
     gap = Span(" " * min(4, max(1, (width - used) // max(1, len(marks) - 1))))
     spans: list[Span] = []
     for label, glyph, role in marks:
         spans += [Span(label, "muted"), Span(glyph, role), gap]
-    return crop(tuple(spans[:-1]), width)
+    return crop((*spans[:-1], Span(said, "muted")), width)

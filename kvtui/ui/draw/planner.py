@@ -154,7 +154,7 @@ def _segments(told: Answer) -> list[tuple[str, int, str, str]]:
         ("overhead", budget.overhead_bytes, "▚", "overhead"),
         (tr("KV asked"), asked, "█", "used"),
         (tr("KV free"), room - asked, "░", "free"),
-        ("outside", max(budget.outside_bytes, 0), "·", "outside"),
+        ("unused", max(budget.outside_bytes, 0), "·", "outside"),
     ]
 
 

@@ -14,7 +14,7 @@ _FIRST = (
 )
 _EMBEDDED = (
     ("k", later("KV cache off: send again, it slows down")),
-    ("w", later("as if on a large model, for many (m, b)")),
+    ("w", later("as if on a large model (m), for many users (b)")),
     ("M", later("a demo of each failure")),
 )
 _DEMO = (

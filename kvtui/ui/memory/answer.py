@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kvtui.language import tr
 from kvtui.memory import budget, kv, precision
 from kvtui.memory import model as models
 from kvtui.ui.state import BarPart, MemoryState, Rung, VariantRow
@@ -26,7 +27,7 @@ def describe(question: budget.Question, told: budget.Answer, *, as_if: bool) -> 
     """
     model, part = question.model, told.budget
     own = question.engine == "logical"
-    outside = f"1 − {question.utilisation:g}" if question.engine == "vllm" else ""
+    outside = _left_alone(question) if question.engine == "vllm" else ""
     free = max(0, part.kv_bytes)
     return MemoryState(
         ready=True,
@@ -43,7 +44,7 @@ def describe(question: budget.Question, told: budget.Answer, *, as_if: bool) -> 
             BarPart("overhead", part.overhead_bytes, "overhead", "▚"),
             BarPart("KV in use", 0, "used", "█"),
             BarPart("KV free", free, "free", "░"),
-            BarPart("outside", max(0, part.outside_bytes), "outside", "·", outside),
+            BarPart("unused", max(0, part.outside_bytes), "outside", "·", outside),
         ),
         fits=told.fits,
         reserved_tokens=question.context * question.concurrency,
@@ -60,6 +61,14 @@ def describe(question: budget.Question, told: budget.Answer, *, as_if: bool) -> 
         formula=told.formula,
         notes=told.notes if question.engine == "vllm" else (),
     )
+
+
+def _left_alone(question: budget.Question) -> str:
+    """Who leaves a part of the card alone: vLLM's fraction, and a driver that shows less of it."""
+    assert question.card is not None
+    share = f"{1 - question.utilisation:.0%}".replace("%", " %")
+    hidden = question.card.usable_total_bytes not in (None, question.card.memory_bytes)
+    return f"vLLM {share}" + (f" + {tr('driver')}" if hidden else "")
 
 
 def without_answer(question: budget.Question, problem: str) -> MemoryState:

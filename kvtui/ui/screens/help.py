@@ -22,14 +22,16 @@ if TYPE_CHECKING:
     from kvtui.ui.commands import Command
 
 KEYS = 12
+_FIGURES = later("""\
+TTFT is from the last byte of the request to the first token, TPOT the time from token to token after it, tok/s 1 / TPOT, ITL the time from chunk to chunk, TTFA the time to the first token of the answer, after reasoning. F fills in the numbers; the mouse on a figure says what it is.""")  # noqa: E501
 _MORE = later("""\
 Inside a field only Enter, Esc, Tab and Ctrl keys act.
 
 ○ not yet   ◉ now   ● done   ■ stopped   ✕ failed
-▓ weights   ▚ overhead   █ KV in use   ░ KV free   · outside the budget
+▓ weights   ▚ overhead   █ KV in use   ░ KV free   · unused by the engine
 ~ an estimate   — not known   ┊ reasoning, apart from the answer
 
-TTFT is from the last byte of the request to the first token, TPOT the time from token to token after it, tok/s 1 / TPOT, ITL the time from chunk to chunk, TTFA the time to the first token of the answer, after reasoning. MHA, GQA, MQA: a key and value head for each query head, for a group of them, for all. GiB are 2^30 bytes.""")  # noqa: E501
+MHA, GQA, MQA: a key and value head for each query head, for a group of them, for all. GiB are 2^30 bytes.""")  # noqa: E501
 
 
 class HelpScreen(ModalScreen[None]):
@@ -48,8 +50,10 @@ class HelpScreen(ModalScreen[None]):
         legend: str = _MORE,
     ) -> None:
         """Explain a screen's commands; the main screen's, for this endpoint, if none are named."""
+        first = "" if commands is not None else tr(_FIGURES)
         super().__init__()
         self._commands = offered(embedded=embedded) if commands is None else commands
+        self._first = first
         self._legend = tr(legend)
 
     def compose(self) -> ComposeResult:
@@ -57,7 +61,7 @@ class HelpScreen(ModalScreen[None]):
         with VerticalScroll(id="help") as box:
             box.border_title = tr("Help")
             box.border_subtitle = tr("esc close · ↑ ↓ scroll")
-            yield HelpText(self.pairs(), self._legend)
+            yield HelpText(self.pairs(), self._legend, self._first)
 
     def on_mount(self) -> None:
         """Keys scroll."""
@@ -79,10 +83,11 @@ class HelpScreen(ModalScreen[None]):
 
 
 class HelpText(LinesWidget):
-    """Two columns: keys, and a text that wraps in its own column; then the legend."""
+    """What comes first; two columns, keys and what they do; then the legend."""
 
-    def __init__(self, pairs: list[tuple[str, str]], legend: str) -> None:
+    def __init__(self, pairs: list[tuple[str, str]], legend: str, first: str = "") -> None:
         super().__init__()
+        self.first = first
         self.pairs = pairs
         self.legend = legend
 
@@ -92,7 +97,8 @@ class HelpText(LinesWidget):
 
     def draw(self, width: int, height: int) -> list[Row]:  # noqa: ARG002
         """The rows."""
-        lines: list[Row] = []
+        lines = [row((line, "muted")) for line in wrap(self.first, width)] if self.first else []
+        lines += [()] if lines else []
         for keys, text in self.pairs:
             if not text:
                 lines.append(row((keys, "strong")))

@@ -10,6 +10,7 @@ from textual.reactive import var
 
 from kvtui.language import tr
 from kvtui.ui.look.rows import clip
+from kvtui.ui.widgets.explained import Explained
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:
@@ -53,8 +54,10 @@ class TitledLines(LinesWidget):
             self.border_title = pane_title(number, name, *key)
 
 
-class FiguresView(LinesWidget):
+class FiguresView(Explained):
     """The Stream pane above its text."""
+
+    GLOSSARY = "FIGURES"
 
     state: var[StreamState | None] = var(None, init=False)
     presenter: var[bool] = var(False, init=False)
@@ -142,9 +145,10 @@ class StatePane(TitledLines):
         raise NotImplementedError
 
 
-class MemoryPane(StatePane):
+class MemoryPane(Explained, StatePane):
     """Pane 2."""
 
+    GLOSSARY = "MEMORY"
     number = 2
     heading = "Memory"
 
