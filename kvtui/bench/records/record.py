@@ -19,7 +19,10 @@ Each line is an object with a ``type``:
 
 A line is written whole by one call, so a killed run loses what was in flight and no more. Who
 writes a benchmark's record holds its lock (``kvtui.bench.records.lock``): nobody else resumes it.
-Unknown types and fields are passed over; older schemas are read as today's (``bench.schema``).
+Unknown types and fields are passed over. Older schemas are read as today's, line by line as they
+are read (``kvtui.bench.records.schema``); no file is written anew. Version 1 had no ``kind`` and
+``clock`` in ``run``, no ``summary`` in ``end`` and no ``tape``: its requests have figures and are
+not replayed. Who resumes one appends today's lines to it.
 """
 
 from __future__ import annotations

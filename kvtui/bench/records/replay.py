@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
@@ -206,8 +207,10 @@ class Replay:
             rest = [(n, s) for n, s in known if not s.warmup] or known
             numbers = [n for n, _ in (measured[(len(measured) - 1) // 2 :] or rest)[:1]]
         chosen = list(recordings(path, dict.fromkeys(numbers)))
+        if not chosen and request is None:  # an older kvtui's that a later one went on with
+            chosen = list(islice(recordings(path), 1))
         if not chosen:
-            why = tr("It holds no request.") if not known else _no_stamps(record)
+            why = tr("It holds no request.") if not known else _no_stamps(record, request)
             raise RecordError(tr("{path} cannot be replayed. {why}", path=path, why=why))
         return cls(record, chosen, of, speed)
 
@@ -282,11 +285,17 @@ def _geometry(told: Any) -> EngineGeometry | None:
         return None
 
 
-def _no_stamps(record: Record) -> str:
+def _no_stamps(record: Record, request: int | None) -> str:
     wrote = record.header.get("kvtui")
+    if request is None:
+        return tr(
+            "Its requests were recorded without the stamps of their tokens (by kvtui {wrote});"
+            " kvtui runs show and kvtui compare read its figures.",
+            wrote=wrote,
+        )
     return tr(
-        "Its requests were recorded without their stamps (by kvtui {wrote}); kvtui runs"
-        " show prints its figures.",
+        "Request {request} was recorded without the stamps of its tokens (by kvtui {wrote}).",
+        request=request,
         wrote=wrote,
     )
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from pathlib import Path
 
 import pytest
 
-from kvtui.bench.figures.sample import sample_of
-from kvtui.bench.records.record import RecordError
+from kvtui.bench.evaluation.compare import compare
+from kvtui.bench.evaluation.imports import read_side
+from kvtui.bench.figures.sample import Sample, sample_of
+from kvtui.bench.records import store
+from kvtui.bench.records.record import SCHEMA, RecordError, read_record
+from kvtui.bench.records.recorder import Recorder
 from kvtui.bench.records.replay import Pace, Replay, ReplaySession
 from kvtui.bench.requests.document import run_object
+from kvtui.bench.running.progress import RequestEnded
 from tests.unit.bench.recorded import Done, asked, bench_of, single
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "records"
@@ -103,8 +109,43 @@ def test_the_document_is_the_one_of_the_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["v1-finished.jsonl", "v1-killed.jsonl"])
 def test_what_was_recorded_without_stamps_says_so(name: str) -> None:
-    with pytest.raises(RecordError, match=r"recorded without their stamps \(by kvtui 0.1.0\)"):
+    with pytest.raises(
+        RecordError, match=r"without the stamps of their tokens \(by kvtui 0\.1\.0\)"
+    ):
         Replay.read(FIXTURES / name)
+
+
+def test_an_old_record_that_goes_on_is_replayed_as_far_as_it_can_be(tmp_path: Path) -> None:
+    """Version 1's requests keep their figures, today's beside them have their stamps, too."""
+    path = tmp_path / "r.jsonl"
+    shutil.copy(FIXTURES / "v1-killed.jsonl", path)
+    before = read_record(path)
+    assert (before.finished, len(before.done)) == (False, 0)
+    recorder = Recorder(path)
+    recorder.reopen()
+    recorder.append(before.segments)
+    for index in range(2):
+        sample = Sample(stage=0, index=index, segment=1, tpot_ms=100.0)
+        recorder.take(RequestEnded(sample, Done(asked()).kept()))
+    recorder.end()
+    recorder.close()
+    after = read_record(path)
+    assert (after.finished, after.segments, after.header["schema"]) == (True, 2, SCHEMA)
+    assert [(s.index, s.failed) for s in after.samples] == [(0, False), (1, False)]
+    replay = Replay.read(path)
+    assert replay.recordings[0].figures().decode_tps == pytest.approx(10.0)
+    with pytest.raises(RecordError, match="Request 1 was recorded without the stamps"):
+        Replay.read(path, 1)
+    assert store.look(path).requests == 2
+
+
+def test_version_1_is_compared_with_today(tmp_path: Path) -> None:
+    old = read_side(FIXTURES / "v1-finished.jsonl")
+    assert [level.max_tokens for level in old.levels] == [16, 24, 24]
+    assert all(len(level.values["tpot_ms"]) == 2 for level in old.levels)
+    new = read_side(bench_of(tmp_path / "r.jsonl", [100.0] * 3))
+    assert {f.says for p in compare(old, old).pairs for f in p.figures} == {"too few"}
+    assert compare(old, new).pairs == ()  # other lengths
 
 
 def test_a_verdict_that_was_given_stands(tmp_path: Path) -> None:
