@@ -1,4 +1,4 @@
-"""Ctrl+C and SIGTERM while a command works: noted, so that what there is by then is printed."""
+"""Ctrl+C, SIGTERM, SIGHUP while a command works: noted, and what there is by then is printed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any, TypeVar
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = tuple(
+    number
+    for name in ("SIGINT", "SIGTERM", "SIGHUP")  # the last where a terminal or a login goes
+    if (number := getattr(signal, name, None)) is not None
+)
 _SAME_S = 1.0
 _LOOK_S = 0.05
 
@@ -36,7 +40,7 @@ class Interrupts:
 
     @property
     def status(self) -> int:
-        """The exit status of a command that was ended so: 130 after Ctrl+C, 143 after SIGTERM."""
+        """The exit status of a command that was ended so: 130 after Ctrl+C, else 128 and more."""
         return 128 + self.number
 
     def then(self, stop: Callable[[], object]) -> None:

@@ -9,6 +9,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -73,7 +74,8 @@ def _status_of(command: Callable[[], Any]) -> int:
 
 
 def _say(sentence: str) -> None:
-    sys.stderr.write(f"kvtui: {sentence}\n")
+    with suppress(OSError):  # the terminal that went took both
+        sys.stderr.write(f"kvtui: {sentence}\n")
 
 
 def _drop_stdout(status: int) -> int:

@@ -1,4 +1,4 @@
-"""``kvtui doctor`` and ``kvtui status``, ended by a signal: what there is, then 130 or 143."""
+"""``kvtui doctor`` and ``kvtui status``, ended by a signal: what there is, then 130, 143 or 129."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def ended(
     return json.loads(out), err, process
 
 
-both = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+both = pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)]
+)
 
 
 @both
