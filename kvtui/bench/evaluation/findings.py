@@ -351,7 +351,7 @@ def _cautions(
     for name, failed in classes.items():
         detail = first[name].failure or {}
         said = [detail.get("message") or "", *(detail.get("fixes") or ())][:2]
-        message = " ".join(advice_shown(name, text) for text in said).strip()
+        message = " ".join(_closed(advice_shown(name, text)) for text in said if text)
         sentence = (
             later("{n} of {all} requests failed as {name}: {message}")
             if message
@@ -366,3 +366,8 @@ def _cautions(
             )
         )
     return found
+
+
+def _closed(sentence: str) -> str:
+    """With a stop at its end: a server's own words, which a sentence may end with, have none."""
+    return sentence if sentence[-1:] in ".!?…。！？" else f"{sentence}."

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from kvtui.bench.evaluation.results import Results
 from kvtui.bench.export.tables import RARE, RARE_NOTE, table, told_of
-from kvtui.text import one_line
+from kvtui.text import UNKNOWN, one_line
 
 WIDTH = 80
 """Where no terminal tells another."""
@@ -52,6 +52,8 @@ def _blocks(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
     columns = [list(column) for column in zip(*rows, strict=True)]
     labels, *figures = columns
     figures = [column for column in figures if column[0] not in RARE or set(column[1:]) != {"0"}]
+    told = [column for column in figures if set(column[1:]) != {UNKNOWN}]
+    figures = told or figures
     wide = [max(map(len, column)) for column in figures]
     label = max(map(len, labels))
     if label + sum(w + 2 for w in wide) > width:

@@ -48,7 +48,7 @@ class Lateness:
 
     def __init__(self) -> None:
         self._lags, self._starts = array("d"), array("d")
-        self._mattered = 0
+        self._mattered = self._answers = 0
 
     def add(self, sample: Sample) -> None:
         """A request that has ended."""
@@ -57,6 +57,7 @@ class Lateness:
         if sample.late_ms is not None:
             self._starts.append(sample.late_ms)
         self._mattered += _late(sample)
+        self._answers += sample.completed
 
     def health(self, cpu: float) -> Health:
         """The health at a share ``cpu`` of a core."""
@@ -70,7 +71,8 @@ class Lateness:
             start_late_ms_p99=round(late[min(len(late) - 1, int(0.99 * len(late)))], 3)
             if late
             else None,
-            client_bound=share > _SHARE or cpu >= _BUSY,
+            # Where nothing was answered there is no figure that this machine could have touched.
+            client_bound=bool(self._answers) and (share > _SHARE or cpu >= _BUSY),
         )
 
 

@@ -80,6 +80,8 @@ def _share(level: Level) -> str:
 
 def _tps(level: Level) -> str:
     steady = level.steady_output_tps
+    if steady is None and level.output_tps is None:
+        return UNKNOWN
     return rate(steady) if steady is not None else f"{rate(level.output_tps)}*"
 
 
@@ -156,7 +158,7 @@ def table_note(levels: Sequence[Level]) -> str:
     medians = [figure for level in levels for figure in (level.ttft_ms, level.tpot_ms) if figure]
     if any(figure.n > 1 and figure.p50_ci95 is None for figure in medians):
         parts.append(tr("a…b least and most, where they are too few for an interval"))
-    if any(level.steady_output_tps is None for level in levels):
+    if any(_tps(level).endswith("*") for level in levels):
         parts.append(tr("* over all, ramp and tail included"))
     return " · ".join(parts)
 

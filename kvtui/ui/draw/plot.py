@@ -32,7 +32,7 @@ def plot_rows(plot: Plot, width: int, height: int) -> list[Row]:
     series = [one for one in map(_finite, plot.series) if one.points]
     if not series:
         empty = tr("drawn as the figures come in")
-        return [BLANK] * (height // 2) + [row((empty.center(width), "muted"))]
+        return [BLANK] * (height // 2) + [row((clip(empty, width).center(width), "muted"))]
     lines = [_legend(plot, series, width), *_picture(plot, series, width, height - 2)]
     lines += [BLANK] * (height - 1 - len(lines))
     return [*lines, row((f" {_whole_parts(last_said(plot), width - 1)}", "muted"))]

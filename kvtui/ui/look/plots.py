@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 from kvtui.language import tr
 from kvtui.measure.gaps import Gaps
@@ -95,7 +96,10 @@ def last_said(plot: Plot) -> str:
         return plot.said
     parts = []
     for one in plot.series:
-        x, y = one.points[-1]
+        known = [point for point in one.points if all(map(isfinite, point))]
+        if not known:
+            continue
+        x, y = known[-1]
         shown = f"{rate(y)} tok/s" if plot.y == "tok/s" else milliseconds(y)
         parts.append(
             tr("{label} {figure} at {place}", label=one.label, figure=shown, place=f"{x:,.0f}")

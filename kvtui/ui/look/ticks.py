@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from math import floor, log10
+
+_FINEST = 1e-12
+
 
 def ticks(end: float, most: int, *, binary: bool = False, least: float = 0.001) -> list[float]:
-    """Round values from zero to `end`, about `most` of them, `least` apart or more."""
+    """Round values from zero to `end`, about `most` of them.
+
+    They are `least` apart or more, but where the whole axis is shorter than that.
+    """
+    if 0 < end < least * most:
+        least = min(least, max(_FINEST, 10.0 ** floor(log10(end / most))))
     step = 1024.0 if binary and end >= 1024 else least
     factors = (2.0,) if binary and end >= 1024 else (2.0, 2.5, 2.0)
     at = 0

@@ -101,6 +101,24 @@ def test_failures_have_a_column_where_there_are_some(tmp_path: Path) -> None:
     assert "2 server.internal" in told
 
 
+def test_where_all_failed_no_figure_has_a_column_and_each_sentence_its_stop(
+    tmp_path: Path,
+) -> None:
+    workload = expand(Spec(prompts=("Hi",), requests=2), "own")
+    found = results(tmp_path, workload)
+    failure = {"message": "It ran out: tried to allocate 2.00 GiB", "fixes": ["Ask for less."]}
+    samples = tuple(
+        Sample(
+            stage=0, index=i, cls="server", subcode="oom", failed=True, end_s=1.0, failure=failure
+        )
+        for i in range(2)
+    )
+    told = "\n".join(text(results_of(replace(found.record, samples=samples))))
+    assert "TTFT" not in told
+    assert "2 server.oom" in told
+    assert "2.00 GiB. Ask for less." in " ".join(told.split())
+
+
 @pytest.mark.parametrize(
     ("value", "between", "told"),
     [

@@ -31,3 +31,12 @@ def test_late_is_what_changed_a_figure(sample: Sample, late: bool) -> None:
     for one in (decoded(loop_lag_ms=0.0), sample):
         lateness.add(one)
     assert lateness.health(0.1).late_share == late / (1 + (sample.loop_lag_ms is not None))
+
+
+def test_where_nothing_was_answered_no_figure_is_this_machines_doing() -> None:
+    """A server that is gone refuses ten requests within a moment, in which a core is busy."""
+    lateness = Lateness()
+    lateness.add(Sample(stage=0, index=0, cls="network", subcode="refused", failed=True))
+    assert not lateness.health(1.0).client_bound
+    lateness.add(decoded(loop_lag_ms=0.0))
+    assert lateness.health(1.0).client_bound

@@ -11,9 +11,12 @@ from kvtui.bench.figures.summary import levels_of
 from kvtui.bench.requests.targets import Target
 from kvtui.bench.running.presets import PRESETS
 from kvtui.measure.gaps import Gaps
+from kvtui.ui.draw.levels import level_rows, table_note
 from kvtui.ui.draw.plot import plot_rows
 from kvtui.ui.experiments.plots import plots_of
+from kvtui.ui.look.plots import Plot, Series
 from kvtui.ui.look.rows import plain, width_of
+from kvtui.ui.look.ticks import ticks
 
 
 def reads(per_token: Any, count: int = 64) -> tuple[tuple[float, int], ...]:
@@ -104,3 +107,39 @@ def test_several_endpoints_are_lines_of_their_requests_in_turn() -> None:
         ("one", ((1.0, 100.0), (2.0, 101.0), (3.0, 102.0))),
         ("two", ((1.0, 200.0), (2.0, 201.0), (3.0, 202.0))),
     ]
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize("size", [(24, 6), (40, 10), (76, 16), (190, 40)])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0.0], [0.0] * 5, [1e-6], [1e6], [7.0] * 5, [1e-6, 1e6], [1e-320, 5e-324], [NAN, 3.0, INF],
+        [NAN], [1e12] * 3, [float(n % 7) for n in range(20_000)],
+    ],
+)  # fmt: skip
+def test_any_value_is_drawn_within_its_room(values: list[float], size: tuple[int, int]) -> None:
+    points = tuple((float(n), value) for n, value in enumerate(values))
+    rows = plot_rows(Plot("x", "t", "request", "ms", (Series("s", points),)), *size)
+    assert len(rows) <= size[1]
+    assert max(map(width_of, rows)) <= size[0]
+    assert "inf" not in plain(rows[-1])
+
+
+def test_an_axis_of_small_values_has_its_marks() -> None:
+    points = tuple((float(n), 1e-6 * n) for n in range(1, 6))
+    rows = plot_rows(Plot("x", "t", "request", "ms", (Series("s", points),)), 40, 10)
+    assert any(plain(line).lstrip().startswith("5e-06") for line in rows)
+    assert ticks(5e-6, 2) == pytest.approx([0, 5e-6])
+    assert ticks(0.0, 4) == [0.0]
+
+
+def test_a_level_without_figures_has_no_star() -> None:
+    workload = PRESETS["sweep"].build({"concurrency": (2,)}, True)
+    samples = [Sample(stage=0, index=0, cls="network", subcode="refused", failed=True)]
+    levels = levels_of(workload, samples, {})
+    told = "\n".join(plain(line) for line in level_rows(levels, 120))
+    assert "1 network" in told
+    assert "*" not in told + table_note(levels)
