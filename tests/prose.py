@@ -19,3 +19,9 @@ def english_in(text: str, *names: str) -> list[str]:
         text = text.replace(name, " ")
     words = re.findall(r"[A-Za-z][A-Za-z']{2,}", text)
     return [word for word in words if word not in TERMS]
+
+
+def sentences_in(rows: list[str]) -> list[str]:
+    """Stretches of three English words or more, which no screen in another language has."""
+    words = r"[A-Za-z][a-z']+(?: (?:[a-z][a-z']+|a)){2,}"
+    return [found for line in rows for found in re.findall(words, line)]

@@ -9,6 +9,7 @@ from pathlib import Path
 from kvtui.bench.evaluation.results import Results, document
 from kvtui.bench.export import tables
 from kvtui.bench.records.schema import RecordError
+from kvtui.language import later
 
 SUFFIXES = {
     "text": ".txt",
@@ -20,13 +21,13 @@ SUFFIXES = {
     "commands": ".sh",
 }
 ABOUT = {
-    "text": "a table and the findings, as kvtui bench prints them",
-    "json": "everything but the single requests (kvtui.bench/1)",
-    "csv": "a line a request, for a spreadsheet",
-    "markdown": "a table and the findings, for a page or an issue",
-    "html": "a page of its own with plots",
-    "svg": "the plot that tells most",
-    "commands": "the same work with vllm bench serve, guidellm and aiperf",
+    "text": later("a table and the findings, as kvtui bench prints them"),
+    "json": later("everything but the single requests (kvtui.bench/1)"),
+    "csv": later("a line a request, for a spreadsheet"),
+    "markdown": later("a table and the findings, for a page or an issue"),
+    "html": later("a page of its own with plots"),
+    "svg": later("the plot that tells most"),
+    "commands": later("the same work with vllm bench serve, guidellm and aiperf"),
 }
 
 

@@ -67,7 +67,7 @@ class BenchScreen(PaintedWhereSeen[None]):
         from kvtui.bench.export.forms import ABOUT
         from kvtui.ui.screens.picker import PickerScreen
 
-        items = [(shape, shape, about) for shape, about in ABOUT.items()]
+        items = [(shape, shape, tr(about)) for shape, about in ABOUT.items()]
 
         def chosen(shape: str | None) -> None:
             if shape is not None:
