@@ -32,7 +32,7 @@ async def opened(pilot: Any) -> PlannerScreen:
         lambda: isinstance(pilot.app.screen, PlannerScreen) and pilot.app.screen.is_mounted,
     )
     screen: PlannerScreen = pilot.app.screen
-    await until(pilot, lambda: screen.plot.curve is not None, seconds=20)
+    await until(pilot, lambda: screen.plot.curve and screen.plot.can_plot, seconds=20)
     await pilot.pause()
     return screen
 

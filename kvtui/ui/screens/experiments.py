@@ -108,7 +108,6 @@ class ExperimentsScreen(BenchScreen):
     def on_mount(self) -> None:
         """What runs is shown at once; else the form."""
         self._timer = self.set_interval(FRAME_S, self.tick, pause=True)
-        self.run_worker(_import_plotext, thread=True, exit_on_error=False)
         self.knobs.fill(self.asked.fields, self.lab.texts.get(self.lab.preset, {}))
         self._enter("live" if self.lab.running else "form")
         if self.lab.running:
@@ -406,7 +405,3 @@ class ExperimentsScreen(BenchScreen):
 
 def _asked_rows(asked: Asked, knob: Any, where: str, height: int, width: int) -> Any:
     return asked_rows(asked, knob, where, width, height)
-
-
-def _import_plotext() -> None:
-    import plotext  # noqa: F401 - half a second, off the UI thread

@@ -117,11 +117,7 @@ class PlannerScreen(Screen[str | None]):
         self.fields.border_title = tr("Question")
         self.fields.inputs["model"].focus()
         self._show()
-        self.run_worker(_import_plotext, thread=True, exit_on_error=False)
-
-    def on_worker_state_changed(self) -> None:
-        """The library is there: draw."""
-        self._draw_plot()
+        self.call_after_refresh(self._draw_plot)
 
     # --- the fields -----------------------------------------------------------------------------
 
@@ -152,12 +148,10 @@ class PlannerScreen(Screen[str | None]):
             self._timer = self.set_timer(REDRAW_S, self._draw_plot)
 
     def _draw_plot(self) -> None:
-        import sys
-
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        if not self._dirty or "plotext" not in sys.modules:
+        if not self._dirty:
             return
         self._dirty = False
         told = self.state.told
@@ -286,7 +280,3 @@ class PlannerScreen(Screen[str | None]):
 
     def _say(self, sentence: str, severity: Any = "information") -> None:
         self.notify(sentence, severity=severity, markup=False, timeout=6)
-
-
-def _import_plotext() -> None:
-    import plotext  # noqa: F401 - half a second, off the UI thread

@@ -16,6 +16,7 @@ from kvtui.ui.experiments.keys import Mode, Offer, commands_in
 from kvtui.ui.look.rows import BLANK, Row, between, row
 from kvtui.ui.widgets.bars import FooterBar
 from kvtui.ui.widgets.lines import LinesWidget
+from kvtui.ui.widgets.plotted import Plotted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -139,7 +140,7 @@ class ProgressPane(LinesWidget):
         return () if self.live is None else progress_rows(self.live, width)[:height]
 
 
-class BenchPlot(LinesWidget):
+class BenchPlot(Plotted):
     """One of a run's plots."""
 
     def __init__(self, *, id: str) -> None:
@@ -164,7 +165,7 @@ class BenchPlot(LinesWidget):
 
     def draw(self, width: int, height: int) -> Sequence[Row]:
         """The picture."""
-        if self.plot is None:
+        if self.plot is None or not self.can_plot:
             return ()
         from kvtui.ui.draw.plot import plot_rows
 

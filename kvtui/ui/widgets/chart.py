@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from kvtui.language import tr
 from kvtui.ui.look.rows import row
-from kvtui.ui.widgets.lines import LinesWidget
+from kvtui.ui.widgets.plotted import Plotted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,28 +22,14 @@ ChartKind: TypeAlias = Literal["rate", "gaps"]
 KINDS: tuple[ChartKind, ...] = ("rate", "gaps")
 
 
-class ChartView(LinesWidget):
-    """One chart of the latest answer: its rate, or its gaps. plotext is imported in a thread."""
+class ChartView(Plotted):
+    """One chart of the latest answer: its rate, or its gaps."""
 
     def __init__(self, kind: ChartKind, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.kind: ChartKind = kind
         self._state: StreamState | None = None
         self._drawn_at = -math.inf
-        self._imported = False
-
-    def on_mount(self) -> None:
-        """The first picture waits for plotext, the screen does not."""
-        Thread(target=self._import, name="kvtui-plotext", daemon=True).start()
-
-    def _import(self) -> None:
-        import plotext  # noqa: F401
-
-        self.call_later(self._ready)  # from another thread too
-
-    def _ready(self) -> None:
-        self._imported = True
-        self.redraw()
 
     def show(self, state: StreamState, *, final: bool) -> None:
         """Draw the state unless one was drawn a moment ago; the final one always."""
@@ -59,11 +44,11 @@ class ChartView(LinesWidget):
     @property
     def shown(self) -> StreamState | None:
         """What the picture is of; None while there is none."""
-        return self._state if self._imported else None
+        return self._state if self.can_plot else None
 
     def draw(self, width: int, height: int) -> Sequence[Row]:
         """The picture."""
-        if not self._imported or self._state is None:
+        if not self.can_plot or self._state is None:
             return [row((tr("drawn while it streams"), "muted"))]
         from kvtui.ui.draw.plot import plot_rows
         from kvtui.ui.look.plots import gaps_plot, rate_plot

@@ -11,6 +11,7 @@ from kvtui.ui.look.rows import BLANK, Row, Span, crop, row
 from kvtui.ui.look.ticks import tick_label, ticks
 from kvtui.ui.planner.curve import Curve, said
 from kvtui.ui.widgets.panes import TitledLines
+from kvtui.ui.widgets.plotted import Plotted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ _ROOM, _USED, _FIXED, _CROSSING, _WORDS = 1, 2, 3, 5, 6
 _TAGS = {_ROOM: "bad", _USED: "used", _FIXED: "weights", _CROSSING: "warn", _WORDS: "muted"}
 
 
-class PlotPane(TitledLines):
+class PlotPane(Plotted, TitledLines):
     """A curve from zero, the room's line, the crossing, and a sentence about it."""
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -55,7 +56,7 @@ class PlotPane(TitledLines):
         """The plot, and its sentence below."""
         if self.curve is None or width < 20 or height < 5:
             return ()
-        lines = draw_plot(self.curve, width, height - 1)
+        lines = draw_plot(self.curve, width, height - 1) if self.can_plot else []
         sentence = said(self.curve, width - 2)
         ok = self.curve.asked_bytes <= self.curve.room
         mark = Span("✓ " if ok else "✗ ", "good" if ok else "bad")
