@@ -18,7 +18,9 @@ from kvtui.bench.records import store
 from kvtui.bench.records.history import RunHistory
 from kvtui.bench.records.record import read_record
 from kvtui.bench.requests.document import document
-from kvtui.bench.work.workload import Spec
+from kvtui.bench.requests.targets import Fidelity, Target
+from kvtui.bench.work.room import Room
+from kvtui.bench.work.workload import Goal, Spec
 from kvtui.commands.group import kvtui
 from kvtui.ui.commands import COMMANDS
 from tests.unit.bench.recorded import Done, asked
@@ -104,6 +106,9 @@ def test_every_field_of_a_benchmark_is_told(tmp_path: Path) -> None:
     told = named("### `kvtui bench", "### Records")
     level = whole["levels"][0]
     there = fields(whole, level, level["ttft_ms"], level["client"] or {})
+    there |= fields(whole["endpoint"], whole["settings"], whole["machine"])
+    parts = (Target, Fidelity, Room, Goal)  # of runs that have several endpoints, a card, a search
+    there |= {name for part in parts for name in part.__struct_fields__}
     assert there - told <= {"p90_ci95", "p95_ci95", "p99_ci95"}  # "and the like"
     client = {"loop_lag_ms_p50", "loop_lag_ms_max", "late_share", "cpu_share"}
     client |= {"start_late_ms_p99", "client_bound"}  # a single run has none
