@@ -14,6 +14,7 @@ from kvtui.bench.requests.prepared import Prepared
 from kvtui.bench.requests.session import Session
 from kvtui.bench.running.runner import Outcome, Runner
 from kvtui.bench.work.workload import Workload
+from kvtui.language import tr
 from kvtui.stream.request import Request
 
 
@@ -106,7 +107,9 @@ def _rest(record: Record) -> Record:
     """
     now = read_record(record.path)
     if now.finished and not record.finished:
-        raise RecordError(f"{record.path} has come to its end meanwhile: nothing is left to do.")
+        raise RecordError(
+            tr("{path} has come to its end meanwhile: nothing is left to do.", path=record.path)
+        )
     return now
 
 

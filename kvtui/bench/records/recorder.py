@@ -83,10 +83,12 @@ class Recorder:
         self._open(0)
         if not lock(self._file):
             self.close()
-            raise RecordError(f"{self.path} is being written: a run is under way in it.")
+            raise RecordError(
+                tr("{path} is being written: a run is under way in it.", path=self.path)
+            )
         if not _is(self._file, self.path):
             self.close()
-            raise RecordError(f"{self.path} was deleted meanwhile.")
+            raise RecordError(tr("{path} was deleted meanwhile.", path=self.path))
 
     def append(self, segment: int) -> None:
         """Go on with a file that was reopened, with the stretch of that number."""

@@ -189,7 +189,10 @@ def delete(path: Path) -> None:
     """
     if is_locked(path):
         raise RecordError(
-            f"{path} is being written by a run that is under way: stop it, or wait for its end."
+            tr(
+                "{path} is being written by a run that is under way: stop it, or wait for its end.",
+                path=path,
+            )
         )
     try:
         path.unlink()
