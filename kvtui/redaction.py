@@ -17,9 +17,10 @@ _PREFIX = 8
 # Patterns are compiled at their first use: the first frame needs none of them.
 _KEY_SHAPES = r"""
     (?P<label>\b(?:authorization|proxy-authorization|x-api-key|api[-_ ]?key|apikey|access[-_]?token
-        |client[-_]?secret|password|passwd)["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token)\s+)?)
+        |client[-_]?secret|password|passwd)["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token)[^\S\r\n]+)?)
         (?P<value>[^\s"',;&<>)\]}]{4,})
-    | (?P<bearer>\b(?:bearer|basic)\s+)(?P<token>[A-Za-z0-9._~+/=*-]{6,})
+    | (?P<bearer>\b(?:bearer|basic)[^\S\r\n]+)(?!(?:realm|error|scope)=)
+        (?P<token>[A-Za-z0-9._~+/=*-]{6,})
     | \b(?!(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]{1,15})*_(?:KEY|TOKEN)(?:_[0-9A-Z]{1,8})?\b(?!-)))
         (?:sk|pk|rk|gsk|xai|hf|nvapi|ghp|gho|glpat|AIza|r8|pplx)[-_][A-Za-z0-9_*.-]{6,}
     | \bAIza[A-Za-z0-9_-]{10,}

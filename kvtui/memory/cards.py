@@ -47,6 +47,11 @@ class Card:
     note: str = ""
 
     @property
+    def alone(self) -> bool:
+        """A whole computer's memory: there is no second one beside it to split a model over."""
+        return self.id.startswith("AppleM")
+
+    @property
     def engine_total_bytes(self) -> int:
         """The total that an engine divides up: the usable one where it is known."""
         return self.memory_bytes if self.usable_total_bytes is None else self.usable_total_bytes

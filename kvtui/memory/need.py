@@ -56,8 +56,13 @@ def smallest(
 
 
 def fewest(question: Question, counts: Sequence[int] = COUNTS) -> int | None:
-    """The fewest of the question's card that hold its need, or None where none does."""
+    """The fewest of the question's card that hold its need, or None where none does.
+
+    Of a card that is a whole computer there is one.
+    """
     for count in counts:
+        if count > 1 and question.card is not None and question.card.alone:
+            break
         asked = replace(question, gpus=count, tp=None, pp=1, dp=1, cp=1, ep=None, pp_partition=None)
         try:
             if fits(asked):

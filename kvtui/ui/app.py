@@ -13,6 +13,7 @@ gc.disable()  # until the first frame: what the start makes stays, so collecting
 
 from typing import TYPE_CHECKING, Any
 
+from textual._callback import invoke
 from textual.app import App
 from textual.binding import Binding
 
@@ -33,6 +34,7 @@ from kvtui.ui.terminal.keys_in_turn import KeysInTurn
 from kvtui.ui.terminal.outlet import Outlet
 from kvtui.ui.terminal.paste import guard_pastes
 from kvtui.ui.terminal.signals import obey_signals
+from kvtui.ui.widgets.bars import FooterBar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -57,7 +59,8 @@ class KvtuiApp(App[int]):
     CSS_PATH = "kvtui.tcss"
     BINDINGS = [  # noqa: RUF012
         # With priority, so that it counts on every screen and over every dialog.
-        Binding("ctrl+z", "suspend_process", "Back to the shell", show=False, priority=True)
+        Binding("ctrl+z", "suspend_process", "Back to the shell", show=False, priority=True),
+        Binding("f1", "help_here", "Help", show=False, priority=True),
     ]
     _themed = False
 
@@ -165,8 +168,21 @@ class KvtuiApp(App[int]):
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """No cursor blinks in any field: nothing wakes up, or is sent, while nobody types."""
-        if hasattr(event.widget, "cursor_blink"):
-            event.widget.cursor_blink = False
+        widget: Any = event.widget
+        if field := hasattr(widget, "cursor_blink"):
+            widget.cursor_blink = False
+        for footer in self.screen.query(FooterBar):
+            footer.typing = field
+
+    async def action_help_here(self) -> None:
+        """F1: the help of the screen on top, else of the main one; again closes it."""
+        screen = self.screen
+        if getattr(screen, "is_help", False):
+            self.pop_screen()
+        elif hasattr(screen, "action_help"):
+            await invoke(screen.action_help)
+        else:
+            await self.run_action("help", self.main)
 
     def action_command_palette(self) -> None:
         """Ctrl+P: the screen's commands, found by typing."""

@@ -46,14 +46,15 @@ def _parameters(form: PromptForm, width: int, embedded: bool) -> Row:
     if embedded:
         cache = f" · {tr('cache on')}" if form.kv_cache else ""
     off = f" · {tr('cache OFF')}" if embedded and not form.kv_cache else ""
+    edit = "screen.edit"
     start = row(
-        (tr("  max "), "muted"),
-        (limit, "text"),
-        (tr(" · temp "), "muted"),
-        (temperature, "text"),
-        (repeats, "muted"),
-        (cache, "muted"),
-        (off, "warn"),
+        Span(tr("  max "), "muted", edit),
+        Span(limit, "text", edit),
+        Span(tr(" · temp "), "muted", edit),
+        Span(temperature, "text", edit),
+        Span(repeats, "muted", edit),
+        Span(cache, "muted", "screen.cache"),
+        Span(off, "warn", "screen.cache"),
     )
     system = tr("system set") if form.system else ""
     return between(start, row((system if width >= 60 else "", "muted")), width)

@@ -68,6 +68,8 @@ def welcome_rows(view: EndpointView, width: int) -> list[Row]:
         if view.waiting:
             rows += [row((line, "accent")) for line in wrap(tr("The run begins then."), width)]
         rows.append(BLANK)
+    elif view.embedded and view.note and not is_demo(view.model):
+        rows += [*[row((line, "muted")) for line in wrap(tr(view.note), width)], BLANK]
     if view.embedded and is_demo(view.model):
         return [*rows, *_keys(_DEMO, width)]
     return rows + _keys((*_FIRST, *(_EMBEDDED if view.embedded else _REMOTE), *_LAST), width)

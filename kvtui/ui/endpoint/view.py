@@ -78,7 +78,7 @@ def engine_note(prepared: PreparedLike, model: str) -> str:
     millions = geometry.n_params / 1e6
     size = f"{millions:,.1f}M" if millions < 10 else f"{millions:,.0f}M"
     if millions < 50:
-        return tr("{size}, a real model; its text is not meant to be true", size=size)
+        return tr("{size}, a real model that knows only texts on KV caches", size=size)
     return tr("{size} parameters", size=size)
 
 

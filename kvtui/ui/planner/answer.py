@@ -95,7 +95,12 @@ def smallest(
     question = told.question
     real = [card for card in cards.catalogue() if card not in cards.PROFILES]
     tried = sorted(
-        (need.Choice(card, number) for card in (*own, *real) for number in need.COUNTS),
+        (
+            need.Choice(card, number)
+            for card in (*own, *real)
+            for number in need.COUNTS
+            if number == 1 or not card.alone
+        ),
         key=lambda choice: (choice.memory_bytes, choice.number),
     )
     least = (told.weights_bytes or 0) + question.concurrency * kv.bytes_per_sequence(

@@ -38,6 +38,7 @@ class HelpScreen(ModalScreen[None]):
     """The table of commands, in groups."""
 
     CSS_PATH = "../dialogs.tcss"
+    is_help = True
     BINDINGS = [  # noqa: RUF012
         Binding("escape,question_mark,q,f1", "app.pop_screen", "Close", show=False)
     ]

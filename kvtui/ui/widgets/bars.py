@@ -90,6 +90,8 @@ class FooterBar(LinesWidget):
     embedded: var[bool] = var(True, init=False)
     presenter: var[bool] = var(False, init=False)
     """An audience needs few keys."""
+    typing: var[bool] = var(False, init=False)
+    """A field has the cursor: a letter or a sign is typed there, F1 is not."""
 
     def watch_embedded(self) -> None:
         """Another endpoint offers other keys."""
@@ -97,6 +99,10 @@ class FooterBar(LinesWidget):
 
     def watch_presenter(self) -> None:
         """Fewer keys, or all again."""
+        self.redraw()
+
+    def watch_typing(self) -> None:
+        """Help is another key."""
         self.redraw()
 
     def commands(self) -> Sequence[Command]:
@@ -133,9 +139,10 @@ class FooterBar(LinesWidget):
             room -= size
         return [(*head, *tail)]
 
-    @staticmethod
-    def _entry(name: str, key: str, label: str) -> Row:
+    def _entry(self, name: str, key: str, label: str) -> Row:
         action = f"screen.{name}"
+        if key == "question_mark" and self.typing:
+            key = "F1"
         return row(Span(shown_key(key), "key", action), Span(f" {tr(label)}  ", "muted", action))
 
 

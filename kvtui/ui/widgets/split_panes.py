@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from rich.cells import cell_len
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.message import Message
 
 from kvtui.ui.layout.splits import STEP, Place, Room, SizeClass, Splits
@@ -162,8 +164,14 @@ class SplitPanes(Horizontal):
             self.release_mouse()
 
     def on_click(self, event: events.Click) -> None:
-        """A double click zooms a pane, as its digit does; one on a button presses only that."""
-        if event.chain != 2 or event.widget is None or "@click" in event.style.meta:
+        """A click on a pane's title zooms it, as its digit does, and a double click anywhere in it.
+
+        One on a button presses only that.
+        """
+        on_title = self._on_title(event)
+        if event.chain != (1 if on_title else 2) or event.widget is None:
+            return
+        if "@click" in event.style.meta:
             return
         around = [each for each in event.widget.ancestors_with_self if each is not self]
         if any(each.has_class("-no-zoom") for each in around):
@@ -173,3 +181,12 @@ class SplitPanes(Horizontal):
         if number:
             self.screen.clear_selection()  # a double click on text selects all of it
             self.post_message(self.Zoomed(number))
+
+    @staticmethod
+    def _on_title(event: events.Click) -> bool:
+        """Whether a pane's number or name was clicked, in its border."""
+        pane, title = event.widget, None if event.widget is None else event.widget.border_title
+        if pane is None or title is None or int(event.screen_y) != pane.region.y:
+            return False
+        name = Content.from_markup(title).plain.partition(" ─")[0]
+        return 0 <= int(event.screen_x) - pane.region.x - 2 <= cell_len(name)

@@ -128,6 +128,14 @@ class MainScreen(Stage):
         said = redact(self.parts.presenter.text(sentence), self.opened.api_key)
         self.notify(one_line(said, 400), severity=severity, markup=False, timeout=8)
 
+    def action_copy_text(self) -> None:
+        """Copy what is marked, and say so."""
+        marked = self.get_selected_text()
+        super().action_copy_text()
+        if marked:
+            count = len(marked)
+            self.say(tr("{count} characters are copied.", count=f"{count:,}"))
+
     # --- commands that concern several panes ----------------------------------------------------
 
     async def back(self) -> None:
