@@ -386,6 +386,7 @@ async def test_a_notice_lies_on_the_lower_border(size: tuple[int, int], editing:
         toast = app.screen.query("Toast").first().region
         assert toast.area
         assert (toast.height, toast.bottom) == (1, main.footer.region.y)
+        assert 0 < toast.x < toast.right < size[0]
         for pane in (main.stream, main.memory_pane, main.errors):
             assert not toast.overlaps(pane.content_region)
 

@@ -119,12 +119,15 @@ def test_an_enlarged_figure_is_the_same_figure(scale: int) -> None:
     assert [line[scale - 1 :: scale] for line in dots(large)[scale - 1 :: scale]] == dots(small)
 
 
-def test_a_point_touches_no_digit() -> None:
-    for scale in (2, 3, 4):
-        for line in enlarged(big("8.8", 0), scale):
-            text = plain(line)
-            assert text[3 * scale] in " ▐" or scale > 2
-            assert text[4 * scale - 1] in " ▌" or scale > 2
+@pytest.mark.parametrize("scale", [1, 2, 3, 4])
+def test_a_point_touches_no_digit_and_stands_on_their_line(scale: int) -> None:
+    lines = [plain(line) for line in enlarged(big("8.8", 0), scale)]
+    for text in lines:
+        assert not text[3 * scale : 4 * scale].strip()
+        assert not text[5 * scale : 6 * scale].strip()
+    inked = [[bool(text[at].strip()) for text in lines] for at in (scale, 4 * scale)]
+    last = [max(row for row, ink in enumerate(column) if ink) for column in inked]
+    assert last[0] == last[1]
 
 
 def test_a_name_is_masked_across_segments_and_keeps_the_width() -> None:

@@ -11,9 +11,6 @@ from kvtui.ui.look.rows import Row, Span
 
 HEIGHT = 3
 
-_POINT = "▪"
-"""Touches neither digit beside it: a half block would be read as a part of one."""
-
 _GLYPHS = {
     "0": ("█▀█", "█ █", "▀▀▀"),
     "1": ("▀█ ", " █ ", "▀▀▀"),
@@ -25,14 +22,11 @@ _GLYPHS = {
     "7": ("▀▀█", "  █", "  ▀"),
     "8": ("█▀█", "█▀█", "▀▀▀"),
     "9": ("█▀█", "▀▀█", "▀▀▀"),
-    ".": (" ", " ", _POINT),
-    ",": (" ", " ", _POINT),
+    ".": (" ", " ", "▀"),
+    ",": (" ", " ", "▀"),
     "—": ("   ", "▀▀▀", "   "),
     " ": ("   ", "   ", "   "),
 }
-
-
-_POINTS = ".,"
 
 
 def big(text: str, width: int, role: str = "digits") -> list[Row]:
@@ -54,26 +48,15 @@ def enlarged(rows: list[Row], scale: int) -> list[Row]:
 
 @cache
 def _enlarged(char: str, scale: int) -> tuple[str, ...]:
-    """One cell as ``scale`` rows: (half) blocks grow, a point stays apart from its digits."""
-    if char == _POINT and scale > 1:
-        return _LARGE_POINTS[min(scale, max(_LARGE_POINTS))]
+    """One cell as ``scale`` rows of (half) blocks."""
     upper, lower = char in "█▀", char in "█▄"
     halves = [upper] * scale + [lower] * scale
     return tuple(_PARTS[halves[2 * line], halves[2 * line + 1]] * scale for line in range(scale))
 
 
 _PARTS = {(True, True): "█", (True, False): "▀", (False, True): "▄", (False, False): " "}
-_LARGE_POINTS = {
-    2: ("▐▌", "  "),
-    3: (" █ ", " ▀ ", "   "),
-    4: (" ██ ", " ██ ", "    ", "    "),
-}
 
 
 def _line(text: str, line: int) -> str:
-    """One of the three rows; a point stands close to its digits."""
-    drawn = ""
-    for index, char in enumerate(text):
-        close = char in _POINTS or (index and text[index - 1] in _POINTS)
-        drawn += ("" if close or not index else " ") + _GLYPHS.get(char, _GLYPHS[" "])[line]
-    return drawn
+    """One of the three rows; nothing touches what stands beside it."""
+    return " ".join(_GLYPHS.get(char, _GLYPHS[" "])[line] for char in text)

@@ -81,4 +81,4 @@ def _size_of(state: MemoryState, role: str) -> int:
 
 
 def _amount(size: int) -> str:
-    return binary_size(size) if size < GIB // 100 else f"{gib(size)} GiB"
+    return binary_size(size) if size < GIB // 10 else f"{gib(size)} GiB"

@@ -18,6 +18,8 @@ WIDE = 70
 """Inner width from which the roomier layout is used."""
 ROOMY_HEIGHT = 9
 LEAST_BAR = 6
+_DIGITS, _ROOMY_DIGITS = 13, 15
+"""Cells of the rate: three digits and a point, four digits."""
 
 _SOURCES = {
     "usage": "usage",
@@ -192,23 +194,23 @@ def big_rate(state: StreamState, *, roomy: bool) -> tuple[str, str]:
 def _grid(state: StreamState, width: int, *, roomy: bool) -> list[Row]:
     snapshot = state.snapshot
     figure, unit = big_rate(state, roomy=roomy)
-    digits = big(figure, 15 if roomy else 11)
+    digits = big(figure, _ROOMY_DIGITS if roomy else _DIGITS)
     mark = "~" if state.running and snapshot.running_tps_estimated else ""
     when = ""
     if state.running or snapshot.decode_tps is not None:
         when = tr("now") if state.running else tr("decode")
     if not roomy and width < WIDE:
         first = _column(_left_figures(state, short=True)[:3], 5, 7)
-        rest = width - 11 - 2 - 13 - 2
+        rest = width - _DIGITS - 2 - 13 - 2
         second = [_fitting(name, forms, rest) for name, *forms in _short_figures(state)]
-        return beside([(digits, 11), ([], 2), (first, 13), ([], 2), (second, rest)], HEIGHT)
+        return beside([(digits, _DIGITS), ([], 2), (first, 13), ([], 2), (second, rest)], HEIGHT)
     if not roomy:  # wide and low: a pane zoomed at 80x24
         times = _column(_left_figures(state)[:3], 8, 10)
         tokens, counted, _, finish = _right_figures(state)
         counts = _column([tokens, counted, finish], 8, 15)
-        return beside([(digits, 11), ([], 3), (times, 19), ([], 4), (counts, 24)], HEIGHT)
-    digits.append(row((right(f"{mark}{unit} {when}".rstrip(), 15), "muted")))
-    blocks: list[tuple[list[Row], int]] = [([], 1), (digits, 15), ([], 4)]
+        return beside([(digits, _DIGITS), ([], 3), (times, 19), ([], 4), (counts, 24)], HEIGHT)
+    digits.append(row((right(f"{mark}{unit} {when}".rstrip(), _ROOMY_DIGITS), "muted")))
+    blocks: list[tuple[list[Row], int]] = [([], 1), (digits, _ROOMY_DIGITS), ([], 4)]
     blocks += [(_column(_left_figures(state), 8, 10), 19), ([], 4)]
     blocks += [(_column(_right_figures(state), 8, 15), 24), ([], 4)]
     if width >= 96:
