@@ -192,9 +192,9 @@ async def test_tour(size: tuple[int, int]) -> None:
         for number in (1, 2, 3):
             if number == 1:
                 pilot.app.fake.clock.now += 0.3
-                screen.frames.tick()
-                await pilot.pause()
-                screen.frames.tick()
+                while screen.header.phase != "decode":
+                    screen.parts.frames.tick()
+                    await pilot.pause()
                 await look(pilot, album, "1 running")
             await over(pilot, screen)
             await look(pilot, album, f"{number} over")
