@@ -106,6 +106,18 @@ def wanted(flag: str | None, environ: Mapping[str, str], setting: str | None = N
     return flag or environ.get("KVTUI_LANG") or setting
 
 
+def of_locale(environ: Mapping[str, str]) -> str | None:
+    """The language of the terminal's locale (``LC_ALL``, ``LC_MESSAGES``, ``LANG``).
+
+    None for English, and where there is no translation into it: nobody asked for one by name.
+    """
+    variables = ("LC_ALL", "LC_MESSAGES", "LANG")
+    locale = next((environ[name] for name in variables if environ.get(name)), "")
+    code = locale.partition(".")[0].partition("_")[0].lower()
+    plain = code in ("", ENGLISH, "c", "posix")
+    return code if not plain and code in codes() else None
+
+
 def codes() -> list[str]:
     """The languages there are, English first."""
     folder = _folder()

@@ -32,6 +32,8 @@ def _nobodys_files(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["KVTUI_CONFIG"] = str(folder / "config.toml")
     os.environ["KVTUI_STATE"] = str(folder / "state.toml")
     os.environ["KVTUI_RUNS"] = str(folder / "runs")
+    os.environ["LC_ALL"] = "C.UTF-8"  # what is asserted is English, whoever runs the tests
+    os.environ.pop("KVTUI_LANG", None)
 
 
 @pytest.fixture

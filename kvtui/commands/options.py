@@ -195,5 +195,5 @@ screen_options = _group(
     click.option(
         "--port", type=click.IntRange(1, 65_535), default=8000, help="Port of --web [8000]."
     ),
-    click.option("--lang", metavar="CODE", help="Language of the texts: en, zh [en]."),
+    click.option("--lang", metavar="CODE", help="Language of the texts: en, zh [the locale's]."),
 )

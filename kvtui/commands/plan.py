@@ -9,6 +9,7 @@ import click
 from kvtui.commands.errors import BadInput
 from kvtui.commands.output import print_json
 from kvtui.commands.own_cards import own_cards
+from kvtui.commands.speech import lang_option, speak_as_configured
 
 
 @click.command()
@@ -62,8 +63,9 @@ from kvtui.commands.own_cards import own_cards
 @click.option("--swa-full", is_flag=True, help="llama.cpp: full cells for windows.")
 @click.option("--kv-unified", is_flag=True, help="llama.cpp: the slots share one buffer.")
 @click.option("--mem-fraction-static", metavar="F", help="SGLang's fraction [worked out].")
+@lang_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-def plan(as_json: bool, **given: Any) -> None:
+def plan(as_json: bool, lang: str | None, **given: Any) -> None:
     """Say what fits on the card: KV cache, weights, the longest context, the most sequences.
 
     Sizes are GiB (2^30). A model is named by --arch, read from a file, or given raw.
@@ -72,6 +74,8 @@ def plan(as_json: bool, **given: Any) -> None:
     from kvtui.memory.errors import PlanError
     from kvtui.memory.plan import plan as work_out
 
+    if not as_json:  # what machines read is English
+        speak_as_configured(lang)
     # Reading the configuration takes a while; without --gpu no card of it can be meant.
     own = own_cards() if given.get("gpu") else []
     try:

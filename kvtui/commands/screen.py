@@ -49,9 +49,9 @@ def say_refusal(refusal: ScreenRefused) -> None:
 
 def _take_language(flag: str | None) -> None:
     """The one that a flag or the environment asks for; the settings are read after the frame."""
-    from kvtui.language import LanguageError, use, wanted
+    from kvtui.language import LanguageError, of_locale, use, wanted
 
-    code = wanted(flag, os.environ)
+    code = wanted(flag, os.environ) or of_locale(os.environ)
     if code:
         try:
             use(code)

@@ -97,6 +97,32 @@ def test_an_unknown_code_is_one_sentence(arguments: list[str], environment: dict
     assert ran.stderr == "kvtui: There is no language 'xx': there are en, zh.\n"
 
 
+def test_the_locale_speaks_and_the_setting_goes_before_it(tmp_path: Path) -> None:
+    refused = ["run", "--base-url", "http://127.0.0.1:1/v1", "--model", "m"]
+    chinese = kvtui(*refused, LC_ALL="zh_CN.UTF-8")
+    assert "127.0.0.1:1" in chinese.stderr + chinese.stdout
+    assert not (chinese.stderr + chinese.stdout).isascii()
+    config = tmp_path / "config.toml"
+    config.write_text('[defaults]\nlang = "en"\n', encoding="utf-8")
+    english = kvtui(*refused, LC_ALL="zh_CN.UTF-8", KVTUI_CONFIG=str(config))
+    assert "Nothing listens" in english.stderr + english.stdout
+    assert kvtui(*refused, LC_ALL="xx_YY.UTF-8").returncode == 1
+
+
+def test_a_plan_in_chinese_keeps_its_columns() -> None:
+    question = ["plan", "--arch", "LLaMA-7B", "--context", "2048", "--concurrency", "10"]
+    text = kvtui(*question, "--lang", "zh").stdout
+    for label in ("KV 合计", "每序列"):  # figures begin in the 19th cell
+        (row,) = (line for line in text.splitlines() if line.startswith(label))
+        assert cell_len(row[: row.index("1")]) == 18, row
+    assert "10.00 GiB（10 × 2,048 token）" in text
+    wrong = kvtui("plan", "--arch", "LLaMA-7", "--context", "0", "--lang", "zh")
+    assert wrong.returncode == 2
+    assert "--context 至少为 1" in wrong.stderr
+    machine = kvtui(*question, "--lang", "zh", "--json").stdout
+    assert "32 layers × 2,048 tokens" in machine
+
+
 def test_what_machines_read_is_english(tmp_path: Path) -> None:
     import json
 

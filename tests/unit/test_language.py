@@ -148,6 +148,15 @@ def test_a_flag_goes_before_the_environment_and_that_before_the_settings() -> No
     assert language.wanted(None, {}) is None
 
 
+def test_a_locale_speaks_where_nobody_asked_for_a_language() -> None:
+    assert language.of_locale({"LANG": "zh_CN.UTF-8"}) == "zh"
+    assert language.of_locale({"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}) is None
+    assert language.of_locale({"LANG": "C", "LC_MESSAGES": "zh"}) == "zh"
+    assert language.of_locale({"LANG": "", "LC_ALL": ""}) is None
+    assert language.of_locale({"LANG": "de_DE.UTF-8"}) is None  # there is none, and none was asked
+    assert language.of_locale({"LANG": "../../x"}) is None
+
+
 # --- no text reaches the screen past the table ----------------------------------------------------
 
 SAYS = {"say", "_say", "notify"}
@@ -158,7 +167,7 @@ WIDGETS |= {"Label", "Static", "Span"}
 """Classes whose first argument is shown."""
 NAMES = {
     *("kvtui", "llama.cpp", "vLLM", "SGLang", "TTFT", "TTFA", "TPOT", "TPS", "ITL", "ITL99", "E2E"),
-    *("KV", "p50", "p99", "tok", "tok/s", "ktok/s", "req/s", "GiB", "MiB", "KiB", "ms"),
+    *("auto", "KV", "p50", "p99", "tok", "tok/s", "ktok/s", "req/s", "GiB", "MiB", "KiB", "ms"),
 }
 """Names and units, which are the same in every language."""
 

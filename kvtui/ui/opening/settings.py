@@ -77,15 +77,18 @@ def frames_per_second(
 
 
 def take_language(app: AppLike, settings: Settings) -> list[str]:
-    """Take the configuration's language where neither flag nor environment named one.
+    """Take the configuration's language where neither flag nor ``KVTUI_LANG`` named one.
+
+    It goes before the locale's, which the first frame may have spoken.
 
     Returns:
         A sentence where there is none of that code.
     """
-    from kvtui.language import ENGLISH, LanguageError, use, wanted
+    from kvtui.language import ENGLISH, LanguageError, translated, use, wanted
 
     code = settings.defaults.lang
-    if not code or code == ENGLISH or wanted(app.options.get("lang"), os.environ):
+    spoken = code == ENGLISH and not translated()
+    if not code or spoken or wanted(app.options.get("lang"), os.environ):
         return []
     try:
         use(code)
