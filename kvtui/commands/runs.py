@@ -116,6 +116,10 @@ def _row(entry: Entry) -> list[str]:
         return [name, "", "", "", "", "", "", f"broken: {one_line(entry.broken, 100)}", ""]
     wanted = "" if entry.wanted in (None, entry.requests) else f"/{count(entry.wanted)}"
     state = "resumable" if entry.resumable else "running" if entry.running else ""
+    if entry.cut_short:
+        state = "stopped"
+    if entry.cache_off:
+        state = ", ".join(part for part in ("cache off", state) if part)
     if entry.failed:
         state = ", ".join(part for part in (f"{count(entry.failed)} failed", state) if part)
     marks = " ".join([*(f"#{tag}" for tag in entry.tags), one_line(entry.note, 60)]).strip()

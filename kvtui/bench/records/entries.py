@@ -8,23 +8,24 @@ then what came of it is not known here.
 from __future__ import annotations
 
 import os
-from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
-from statistics import median
 from typing import Any, BinaryIO, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
+from kvtui.bench.records.glance import Glance, Summary
 from kvtui.bench.records.schema import MOST_LINE, RecordError, version_of
 from kvtui.language import tr
 from kvtui.reading import lines_of
 
+_PROMPT = 200
+"""Characters of a prompt that a list may show."""
 _TAIL = 16 << 10
 _END = b'\n{"type":"end"'
 MOST_READ = 16 << 20
@@ -57,11 +58,17 @@ class Entry:
     """A run writes it now."""
     wanted: int | None = None
     """Requests asked for; None where a time ends the run."""
+    cache_off: bool = False
+    """The embedded engine kept no keys and values."""
+    prompt: str = ""
+    """Of a single run."""
     several: bool = False
     """A level of it has more than one stream at once."""
     requests: int | None = 0
     """Measured requests that ended; None: the file is large, and has no summary (yet)."""
     failed: int = 0
+    stopped: int = 0
+    """Requests that a person stopped; the figures are theirs where ``requests`` is 0."""
     ttft_ms: float | None = None
     tpot_ms: float | None = None
     decode_tps: float | None = None
@@ -77,21 +84,14 @@ class Entry:
         return self.unfinished and not self.running
 
     @property
+    def cut_short(self) -> bool:
+        """Nothing of it was not stopped by a person: the figures end at the last token."""
+        return bool(self.stopped) and self.requests == 0
+
+    @property
     def unfinished(self) -> bool:
         """A benchmark that has not come to its end (yet)."""
         return self.kind == "bench" and not self.finished and not self.broken
-
-
-class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What ``end`` says of the whole run."""
-
-    requests: int = 0
-    failed: int = 0
-    ttft_ms: float | None = None
-    tpot_ms: float | None = None
-    decode_tps: float | None = None
-    peak_tps: float | None = None
-    """The most output tokens a second of a stage, over all its streams."""
 
 
 class _Line(msgspec.Struct):
@@ -171,16 +171,13 @@ def _headed(entry: Entry, line: bytes) -> Entry:
         raise RecordError(tr("{path} is no record of kvtui.", path=entry.path))
     version_of(header, entry.path)
     endpoint, workload = _table(header, "endpoint"), _table(header, "workload")
-    stages = workload.get("stages")
-    streams = (
-        [_table(each).get("concurrency") for each in stages or ()]
-        if isinstance(stages, list)
-        else []
-    )
-    wanted: int | None = 0 if isinstance(stages, list) and stages else None
-    for stage in stages if isinstance(stages, list) else ():
-        requests = _table(stage).get("requests")
-        wanted = wanted + requests if wanted is not None and isinstance(requests, int) else None
+    listed = workload.get("stages")
+    stages = [_table(each) for each in listed] if isinstance(listed, list) else []
+    asked = [stage.get("requests") for stage in stages]
+    counts = [number for number in asked if isinstance(number, int)]
+    streams = [stage.get("concurrency") for stage in stages]
+    only = stages[0] if header.get("kind") == "run" and stages else {}
+    texts = only.get("texts")
     base_url = _text(endpoint, "base_url") or None
     return replace(
         entry,
@@ -192,7 +189,9 @@ def _headed(entry: Entry, line: bytes) -> Entry:
         base_url=base_url,
         model=_text(endpoint, "model") or None,
         version=_text(header, "kvtui"),
-        wanted=wanted,
+        wanted=sum(counts) if counts and len(counts) == len(asked) else None,
+        cache_off=only.get("kv_cache") is False,
+        prompt=str(texts[0])[:_PROMPT] if isinstance(texts, list) and texts else "",
         several=any(isinstance(each, int) and each > 1 for each in streams),
     )
 
@@ -260,6 +259,7 @@ def _looked(entry: Entry, lines: Iterator[_Line], *, tail: bool) -> Entry | None
         finished=ended is not None,
         requests=summary.requests,
         failed=summary.failed,
+        stopped=summary.stopped,
         ttft_ms=summary.ttft_ms,
         tpot_ms=summary.tpot_ms,
         decode_tps=summary.decode_tps,
@@ -297,65 +297,6 @@ def _marked(path: Path, size: int) -> _Line:
                 with suppress(msgspec.DecodeError, UnicodeDecodeError):
                     marks = _LINES.decode(line)
     return marks
-
-
-class Glance:
-    """Counts and medians over requests, as their lines go by."""
-
-    def __init__(self) -> None:
-        self._failed: dict[tuple[int, int], bool] = {}
-        self._cold, self._warm = array("d"), array("d")
-        self._tpot, self._tps = array("d"), array("d")
-        self._spans: dict[tuple[int, int], list[float]] = {}
-        """(stage, segment) → when its first request was sent, its last one ended; its tokens."""
-
-    def take(self, line: Any) -> None:
-        """One request: a line of the record, or a sample."""
-        if line.warmup or line.stopped:
-            return
-        failed = bool(line.failed)
-        self._failed[line.stage, line.index] = failed
-        self._span(line, failed)
-        if failed or line.partial:
-            return
-        if line.ttft_ms is not None:
-            (self._warm if line.cached_prompt_tokens else self._cold).append(line.ttft_ms)
-        if line.tpot_ms is not None:
-            self._tpot.append(line.tpot_ms)
-        if line.decode_tps is not None:
-            self._tps.append(line.decode_tps)
-
-    def _span(self, line: Any, failed: bool) -> None:
-        """As ``kvtui.bench.figures.levels`` has a level's throughput, in a few numbers."""
-        begin = line.start_s if line.send_s is None else line.send_s
-        end = line.end_s if line.last_s is None else line.last_s
-        span = self._spans.setdefault((line.stage, line.segment), [begin, end, 0.0])
-        tokens = line.completion_tokens or line.estimated_tokens or 0
-        span[0], span[1] = min(span[0], begin), max(span[1], end)
-        span[2] += 0 if failed else tokens
-
-    def _peak(self) -> float | None:
-        sums: dict[int, list[float]] = {}
-        for (stage, _), (begin, end, tokens) in self._spans.items():
-            of = sums.setdefault(stage, [0.0, 0.0])
-            of[0], of[1] = of[0] + end - begin, of[1] + tokens
-        rates = [tokens / seconds for seconds, tokens in sums.values() if seconds > 0 and tokens]
-        return round(max(rates), 6) if rates else None
-
-    def summary(self) -> Summary:
-        """What came of them; TTFT over the cold ones where there are any."""
-        return Summary(
-            len(self._failed),
-            sum(self._failed.values()),
-            _median(self._cold or self._warm),
-            _median(self._tpot),
-            _median(self._tps),
-            self._peak(),
-        )
-
-
-def _median(values: array[float]) -> float | None:
-    return round(median(values), 6) if values else None
 
 
 def ends_torn(path: Path) -> bool:

@@ -72,7 +72,8 @@ def _words(entry: Entry) -> str:
     parts = (
         entry.path.name, entry.id, entry.when, entry.kind, entry.preset, entry.endpoint,
         entry.base_url or "", entry.model or "", entry.note, state, entry.broken,
-        "failed" if entry.failed else "", *(f"#{tag}" for tag in entry.tags),
+        "failed" if entry.failed else "", "stopped" if entry.stopped else "",
+        "cache off" if entry.cache_off else "", entry.prompt, *(f"#{tag}" for tag in entry.tags),
     )  # fmt: skip
     return "\n".join(parts).casefold()
 

@@ -24,7 +24,7 @@ def state_of(entry: Entry) -> tuple[str, str]:
         return "▲", "bad"
     if entry.running:
         return "◉", "accent"
-    if entry.resumable:
+    if entry.resumable or entry.cut_short:
         return "■", "warn"
     return "●", "good"
 
@@ -72,7 +72,7 @@ def entry_row(
     extra = "  ".join(part for part in (fails, told, tags) if part)
     extra = clip(extra, max(0, room - 12))
     spans.append(Span(left(place, max(0, room - cell_len(extra) - 1)) + " ", name_role, action))
-    warns = fails or entry.resumable
+    warns = fails or entry.resumable or entry.cut_short
     spans.append(Span(extra + " ", "warn" if warns else "accent", action))
     for label, figure in shown:
         spans += [Span(label, "muted", action), Span(figure, "strong", action)]
@@ -80,13 +80,14 @@ def entry_row(
 
 
 def _how_far(entry: Entry, wide: bool) -> str:
-    """Of a run that is not whole: what it does, or which key goes on; how far, if room is there."""
+    """Of a run that is not as others: what it does, what was off, or which key goes on."""
     parts = {"requests": _some(entry.requests), "wanted": entry.wanted or "—"}
     if entry.running:
         return tr("running, {requests} of {wanted}", **parts) if wide else tr("running")
     if entry.resumable:
         return tr("r resumes, {requests} of {wanted}", **parts) if wide else tr("r resumes")
-    return ""
+    said = (tr("cache off") if entry.cache_off else "", tr("stopped") if entry.cut_short else "")
+    return ", ".join(part for part in said if part)
 
 
 def nothing_rows(filtered: bool, width: int) -> list[Row]:
@@ -123,6 +124,8 @@ def detail_rows(entry: Entry | None, width: int) -> list[Row]:
     elif entry.resumable:
         state = tr("■ {requests} of {wanted}: r goes on with it", requests=some, wanted=wanted)
     failed = tr(", ▲ {failed} failed", failed=entry.failed) if entry.failed else tr(", none failed")
+    if entry.cut_short:
+        state, failed = tr("■ stopped"), tr(": up to its last token")
     if entry.requests is None:
         failed = tr(", a large file: opened it tells more")
     speed = f"{rate(entry.decode_tps)} tok/s"
@@ -142,10 +145,11 @@ def detail_rows(entry: Entry | None, width: int) -> list[Row]:
         if width_of(figures) + width_of(more) > width:
             break  # the list has the rate; a figure is shown whole or not at all
         figures = (*figures, *more)
+    about = f"❯ {one_line(entry.prompt, 200)}" if entry.prompt else f"kvtui {entry.version or '—'}"
     place = row(
         (f"{entry.kind} ", "muted"),
         (f"{entry.base_url or tr('the embedded engine')} ▸ {entry.model or '—'}", "text"),
-        (f"   kvtui {entry.version or '—'}", "muted"),
+        (f"   {about}", "muted"),
     )
     tags = " ".join(f"#{tag}" for tag in entry.tags) or tr("no tags (t)")
     note = one_line(entry.note, 300) or tr("no note (n)")
