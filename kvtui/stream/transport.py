@@ -91,7 +91,7 @@ class BodyStream(httpx2.AsyncByteStream):
         self._given = 0
         self._pieces = 0
         self._rest = b""
-        self._broke: httpx2.HTTPError | None = None
+        self._broke: Exception | None = None
         self._inflater = Inflater(response.headers.get("content-encoding"))
         self.stamp = self._marks[0][1] if self._marks else perf_counter()
         """``perf_counter`` of the read that the last piece came from; at first the headers'."""
@@ -141,13 +141,21 @@ class BodyStream(httpx2.AsyncByteStream):
     async def _next(self) -> bytes:
         if self._broke is not None:
             raise self._broke
+        content = self._content
         try:
-            return await self._take()
-        except httpx2.HTTPError as error:
-            unread = self._unread()
-            if not unread:
-                raise
-            self._broke = error
+            if self._pieces >= _PIECES and self._read >= _PIECEWISE:
+                return await content.readany()
+            self._pieces += 1
+            while True:
+                data, end_of_chunk = await content.readchunk()
+                if data or not end_of_chunk or content.at_eof():
+                    return data
+        except _FROM_AIOHTTP as error:
+            mapped = _as_httpx(error)
+            if not (unread := self._unread()):
+                raise mapped from error
+            mapped.__cause__ = error
+            self._broke = mapped
             return unread
 
     def _unread(self) -> bytes:
@@ -158,16 +166,6 @@ class BodyStream(httpx2.AsyncByteStream):
         data = b"".join(buffer)[getattr(self._content, "_buffer_offset", 0) :]
         buffer.clear()
         return data
-
-    async def _take(self) -> bytes:
-        with _mapped():
-            if self._pieces >= _PIECES and self._read >= _PIECEWISE:
-                return await self._content.readany()
-            self._pieces += 1
-            while True:
-                data, end_of_chunk = await self._content.readchunk()
-                if data or not end_of_chunk or self._content.at_eof():
-                    return data
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
@@ -336,6 +334,17 @@ _MAP: tuple[tuple[type[Exception], type[Exception], str], ...] = (
 )
 
 
+_FROM_AIOHTTP = (aiohttp.ClientError, http_exceptions.HttpProcessingError, OSError)
+
+
+def _as_httpx(error: Exception) -> Exception:
+    """httpx2's exception for one of aiohttp's."""
+    for source, target, text in _MAP:
+        if isinstance(error, source):
+            return target(text or str(error) or type(error).__name__)
+    return error
+
+
 @contextmanager
 def _mapped() -> Iterator[None]:
     """Raise httpx2's exceptions for aiohttp's, so that the SDK raises its own for those."""
@@ -343,8 +352,5 @@ def _mapped() -> Iterator[None]:
         yield
     except httpx2.HTTPError:
         raise
-    except (aiohttp.ClientError, http_exceptions.HttpProcessingError, OSError) as error:
-        for source, target, text in _MAP:
-            if isinstance(error, source):
-                raise target(text or str(error) or type(error).__name__) from error
-        raise
+    except _FROM_AIOHTTP as error:
+        raise _as_httpx(error) from error

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import comb, erf, sqrt
+from functools import lru_cache
+from math import erf, exp, lgamma, log, sqrt
 
 import msgspec
 
@@ -47,7 +48,13 @@ def interval(
     The number of values below the true quantile is binomial, whatever the distribution; the
     narrowest pair of ranks about the quantile that is equally unlikely to miss on each side.
     """
-    n = len(ordered)
+    ranks = _ranks(len(ordered), fraction, confidence)
+    return None if ranks is None else (ordered[ranks[0]], ordered[ranks[1]])
+
+
+@lru_cache(maxsize=512)
+def _ranks(n: int, fraction: float, confidence: float) -> tuple[int, int] | None:
+    """Places of the two order statistics; they hang on n alone, which many figures share."""
     tail = (1 - confidence) / 2
     if n < 2 or fraction**n > tail or (1 - fraction) ** n > tail:
         return None
@@ -55,18 +62,24 @@ def interval(
         spread = _z(1 - tail) * sqrt(n * fraction * (1 - fraction))
         low = int(n * fraction - spread)
         high = int(n * fraction + spread) + 1
-        return (ordered[max(0, low - 1)], ordered[high - 1]) if high <= n else None
+        return (max(0, low - 1), high - 1) if high <= n else None
     below = 0.0
     low, high = 0, n
     for k in range(n + 1):
         before = below
-        below += comb(n, k) * fraction**k * (1 - fraction) ** (n - k)
+        below += _binomial(n, k, fraction)
         if before <= tail:
             low = k  # P(fewer than k below the quantile) = before
         if below >= 1 - tail:
             high = k + 1
             break
-    return (ordered[low - 1], ordered[high - 1]) if low >= 1 and high <= n else None
+    return (low - 1, high - 1) if low >= 1 and high <= n else None
+
+
+def _binomial(n: int, k: int, share: float) -> float:
+    """P(X = k) for n tries."""
+    ways = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+    return exp(ways + k * log(share) + (n - k) * log(1 - share))
 
 
 def figure(values: Iterable[float | None]) -> Figure | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sys import intern
 from typing import Annotated, Any
 
 import msgspec
@@ -161,10 +160,5 @@ def sample_of(
         keep_alives=stamps.keep_alives,
         gap_max_ms=None if gap is None else round(gap * 1000, 3),
         failure=failure_object(verdict, figures.evidence) if failed else None,
-        **{name: _shared(getattr(figures, name)) for name in _FIGURES},
+        **{name: getattr(figures, name) for name in _FIGURES},
     )
-
-
-def _shared(value: Any) -> Any:
-    """Of ten thousand requests that end alike, one ``"length"`` and one model's name are kept."""
-    return intern(value) if type(value) is str else value

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
+from math import comb
 from random import Random
 from typing import Any
 
@@ -35,6 +37,21 @@ def test_intervals_cover(n: int, q: float) -> None:
         assert between is not None
         held += between[0] <= q <= between[1]
     assert held / tries >= 0.92
+
+
+@pytest.mark.parametrize("q", [0.5, 0.9, 0.95, 0.99])
+def test_the_ranks_are_the_exact_binomials(q: float) -> None:
+    """The narrowest pair that misses the quantile on neither side with more than 2.5 %."""
+    exact = Fraction(str(q))
+    for n in (6, 7, 29, 36, 100, 299, 400):
+        below = [Fraction(0)]
+        for k in range(n + 1):
+            below.append(below[-1] + comb(n, k) * exact**k * (1 - exact) ** (n - k))
+        tail = Fraction(25, 1000)
+        low = max(k for k in range(n + 1) if below[k] <= tail)
+        high = min(k for k in range(1, n + 2) if below[k] >= 1 - tail)
+        wanted = (low, high) if low >= 1 and high <= n else None
+        assert interval([float(k) for k in range(1, n + 1)], q) == wanted
 
 
 def test_too_few_bound_nothing() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kvtui.bench.figures.health import Health
-from kvtui.bench.figures.sample import Sample, sample_of
+from kvtui.bench.figures.sample import Sample
 from kvtui.bench.records.record import RecordError, new_path, read_record, runs_path
 from kvtui.bench.records.recorder import Recorder, header_of, secrets_of
 from kvtui.bench.requests.prepared import Prepared
@@ -16,9 +16,6 @@ from kvtui.bench.running.progress import HealthTaken, Learned, RequestEnded, Sta
 from kvtui.bench.work.prompts import Words
 from kvtui.bench.work.workload import Spec, expand
 from kvtui.config import Endpoint
-from kvtui.failure import Evidence, classify
-from kvtui.measure.meter import Meter
-from kvtui.stream.events import Ended, ModelName
 from kvtui.stream.request import Request
 
 KEY = "sk-test-Zx81Qa77Lm20Vb94"
@@ -158,25 +155,3 @@ def test_a_record_of_a_later_kvtui_is_refused_in_one_sentence(tmp_path: Path) ->
     path.write_text('{"type":"run","schema":"kvtui.record/77","kvtui":"5.0"}\n')
     with pytest.raises(RecordError, match=r"kvtui\.record/77, written by kvtui 5\.0: this kvtui"):
         read_record(path)
-
-
-def test_requests_that_end_alike_share_their_words() -> None:
-    """Ten thousand requests stay in memory until the run ends: one model's name is enough."""
-    kept = []
-    for index in range(2):
-        meter = Meter()
-        meter.feed([ModelName(1.0, f"model-{7}"), Ended(2.0, Evidence(status=200))])
-        kept.append(
-            sample_of(
-                meter.conclude(classify),
-                meter.stamps(),
-                0.0,
-                stage=0,
-                index=index,
-                warmup=False,
-                segment=0,
-                late_ms=None,
-            )
-        )
-    assert kept[0].model_answered == "model-7"
-    assert kept[0].model_answered is kept[1].model_answered
