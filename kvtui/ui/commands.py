@@ -254,6 +254,19 @@ def bindings(table: Sequence[Command] = COMMANDS) -> list[BindingType]:
     ]
 
 
+def move_bindings(page: int, *, priority: bool = False) -> list[BindingType]:
+    """The keys that move a list's mark: ``action_move`` takes the lines.
+
+    Args:
+        page: Lines that Page up and Page down move.
+        priority: Also while the cursor is in a field above the list.
+    """
+    keys = {"up": -1, "down": 1, "pageup": -page, "pagedown": page}
+    return [
+        Binding(key, f"move({by})", key, show=False, priority=priority) for key, by in keys.items()
+    ]
+
+
 def offered(*, embedded: bool) -> list[Command]:
     """The commands that make sense for this endpoint."""
     return [command for command in COMMANDS if embedded or not command.embedded_only]

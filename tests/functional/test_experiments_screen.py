@@ -74,14 +74,14 @@ async def test_every_preset_has_a_line_and_says_what_it_sends(
     async with app.run_test(size=size) as pilot:
         screen = await opened(pilot)
         for name in PRESETS:
-            assert name in shown(screen.presets)
-            assert screen.presets.chosen == name
-            told = " ".join(shown(screen.told).split())
+            assert name in shown(screen.form.presets)
+            assert screen.form.presets.chosen == name
+            told = " ".join(shown(screen.form.told).split())
             unfit = PRESETS[name].build({}, True).unfit
             if unfit:
                 assert unfit.split()[0] in told
             else:
-                assert f"{screen.asked.extent.requests:,} requests in" in told
+                assert f"{screen.form.asked.extent.requests:,} requests in" in told
                 assert "prompt tokens" in told
             await pilot.press("down")
             await pilot.pause()
@@ -98,11 +98,11 @@ async def test_a_default_that_its_field_cannot_hold_says_that_it_goes_on(
         cut = 0
         for _ in PRESETS:
             lines = [strip.text for strip in screen._compositor.render_strips()]
-            for name, field in screen.knobs.inputs.items():
-                if not screen.knobs._cells[name].display or not field.region:
+            for name, field in screen.form.knobs.inputs.items():
+                if not screen.form.knobs._cells[name].display or not field.region:
                     continue
                 told = lines[field.region.y][field.region.x : field.region.right].strip()
-                default = screen.asked.fields.defaults.get(name, "")
+                default = screen.form.asked.fields.defaults.get(name, "")
                 assert told == default or (
                     told.endswith("…") and default.startswith(told.rstrip("…"))
                 ), name
@@ -138,10 +138,10 @@ async def test_a_new_preset_needs_nothing_here(
         screen = await opened(pilot)
         screen.action_choose("brand-new")
         await pilot.pause()
-        there = {name for name, cell in screen.knobs._cells.items() if cell.display}
+        there = {name for name, cell in screen.form.knobs._cells.items() if cell.display}
         assert there == {"requests"}
-        assert screen.knobs.inputs["requests"].placeholder == "7"
-        assert "9 requests in 1 level" in shown(screen.told)  # two of them learn the tokenizer
+        assert screen.form.knobs.inputs["requests"].placeholder == "7"
+        assert "9 requests in 1 level" in shown(screen.form.told)  # two of them learn the tokenizer
 
 
 async def test_wrong_input_is_said_while_it_is_typed_and_nothing_is_sent(bench: Bench) -> None:
@@ -152,22 +152,22 @@ async def test_wrong_input_is_said_while_it_is_typed_and_nothing_is_sent(bench: 
         await pilot.pause()
         await pilot.press("tab", *"1,2x")
         await pilot.pause()
-        assert "▲ streams must be whole numbers, as 1,2,4, not '1,2x'." in shown(screen.told)
+        assert "▲ streams must be whole numbers, as 1,2,4, not '1,2x'." in shown(screen.form.told)
         await pilot.press("enter")
         assert "Nothing was sent: streams must be" in notices(app)
         await pilot.press("backspace", *"0000")
         await pilot.pause()
-        assert "streams must lie between 1 and 4096" in " ".join(shown(screen.told).split())
+        assert "streams must lie between 1 and 4096" in " ".join(shown(screen.form.told).split())
         await pilot.press(*["backspace"] * 9, *"2,3")
         await pilot.pause()
-        assert screen.asked.workload is not None
-        assert [s.concurrency for s in screen.asked.workload.stages] == [2, 3]
+        assert screen.form.asked.workload is not None
+        assert [s.concurrency for s in screen.form.asked.workload.stages] == [2, 3]
         assert not bench.begun
         await pilot.press("escape")
-        assert screen.focused is screen.presets
+        assert screen.focused is screen.form.presets
         await pilot.press("down", "up")  # the settings of each preset stay as typed
         await pilot.pause()
-        assert screen.knobs.inputs["concurrency"].value == "2,3"
+        assert screen.form.knobs.inputs["concurrency"].value == "2,3"
 
 
 async def test_a_paid_endpoint_is_asked_about_before_anything_is_sent(bench: Bench) -> None:
@@ -177,7 +177,7 @@ async def test_a_paid_endpoint_is_asked_about_before_anything_is_sent(bench: Ben
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
         text = " ".join(str(w.render()) for w in app.screen.query("Static"))
-        assert f"{screen.asked.extent.requests:,} requests" in text
+        assert f"{screen.form.asked.extent.requests:,} requests" in text
         assert "gpu.example" in text
         assert "sk-x" not in text
         await pilot.press("escape")
@@ -234,13 +234,13 @@ async def test_an_endpoint_that_comes_late_is_shown_when_it_is_there(bench: Benc
         await pilot.press("x")
         await until(pilot, lambda: isinstance(app.screen, ExperimentsScreen))
         await pilot.pause()
-        assert "still being prepared" in shown(app.screen.told)
+        assert "still being prepared" in shown(app.screen.form.told)
         await pilot.press("enter")
         await pilot.pause()
         assert "being prepared" in notices(app)
         assert not bench.begun
         app.fake.arrive()
-        await until(pilot, lambda: "gpu.example" in shown(app.screen.told))
+        await until(pilot, lambda: "gpu.example" in shown(app.screen.form.told))
         assert "gpu.example" in shown(app.screen.head)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual.message import Message
+
 from kvtui.language import tr
 from kvtui.text import one_line
 from kvtui.ui.commands import shown_key
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kvtui.bench.evaluation.results import Results
+    from kvtui.bench.records.entries import Entry
 
 
 class BenchScreen(PaintedWhereSeen[None]):
@@ -27,6 +30,28 @@ class BenchScreen(PaintedWhereSeen[None]):
     TABLE: ClassVar[Sequence[Offer]] = ()
     NAME: ClassVar[str] = ""
     mode: Mode = "results"
+
+    class Listed(Message):
+        """The folder of records was read."""
+
+        def __init__(self, entries: Sequence[Entry]) -> None:
+            super().__init__()
+            self.entries = tuple(entries)
+
+    def look(self) -> None:
+        """Read the folder of records off this thread; ``Listed`` follows."""
+        self.run_worker(self._look, thread=True, exclusive=True, exit_on_error=False)
+
+    def _look(self) -> None:
+        from kvtui.bench.records.schema import RecordError
+        from kvtui.bench.records.store import list_runs
+
+        try:
+            entries = list_runs()
+        except RecordError as error:
+            entries = []
+            self.app.call_from_thread(self.say, str(error), "warning")
+        self.post_message(self.Listed(entries))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A key counts where its command means something."""

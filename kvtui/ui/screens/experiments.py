@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.binding import Binding
-from textual.containers import Vertical
-from textual.message import Message
 from textual.widgets import Input
 
 from kvtui.bench.records.schema import RecordError
-from kvtui.bench.running.presets import PRESETS
 from kvtui.language import later, tr
 from kvtui.ui.commands import bindings
-from kvtui.ui.draw.experiments import PHASES, asked_rows
-from kvtui.ui.draw.runs import recent_rows
+from kvtui.ui.draw.experiments import PHASES
 from kvtui.ui.experiments.form import sends
 from kvtui.ui.experiments.keys import EXPERIMENTS, Mode
 from kvtui.ui.layout.sizes import take_size
 from kvtui.ui.look.rows import row
 from kvtui.ui.screens.bench_base import BenchScreen
-from kvtui.ui.widgets.bench_panes import BenchBar, BenchFooter, RowsText
-from kvtui.ui.widgets.knob_fields import KnobFields
-from kvtui.ui.widgets.preset_list import PresetList
+from kvtui.ui.widgets.bench_panes import BenchBar, BenchFooter
+from kvtui.ui.widgets.experiment_form import ExperimentForm
 from kvtui.ui.widgets.results_view import ResultsView
 from kvtui.ui.widgets.too_small import TooSmall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from textual.app import ComposeResult
     from textual.timer import Timer
 
-    from kvtui.bench.records.entries import Entry
-    from kvtui.ui.experiments.form import Asked
     from kvtui.ui.experiments.lab import Lab
 
 FRAME_S = 0.25
@@ -57,13 +49,6 @@ class ExperimentsScreen(BenchScreen):
         Binding("right", "move(1)", "Next stream", show=False),
     ]
 
-    class Found(Message):
-        """The recorded runs were listed."""
-
-        def __init__(self, entries: Sequence[Entry]) -> None:
-            super().__init__()
-            self.entries = tuple(entries)
-
     def __init__(self, lab: Lab, show_runs: Callable[[], None]) -> None:
         """Show the form, or what runs.
 
@@ -75,14 +60,9 @@ class ExperimentsScreen(BenchScreen):
         self.lab = lab
         self._show_runs = show_runs
         self.mode: Mode = "form"
-        self.asked: Asked = lab.ask()
-        self.recent: tuple[Entry, ...] = ()
         self._timer: Timer | None = None
         self.head = BenchBar(later("experiments"))
-        self.presets = PresetList(list(PRESETS.values()), lab.preset)
-        self.knobs = KnobFields()
-        self.told = RowsText(lambda _: ())
-        self.listed = RowsText(lambda _: ())
+        self.form = ExperimentForm(lab)
         self.results = ResultsView()
         self.foot = BenchFooter(EXPERIMENTS, "form")
 
@@ -90,17 +70,7 @@ class ExperimentsScreen(BenchScreen):
         """Head, form and results (one of them is shown), foot."""
         take_size(self)
         yield self.head
-        with Vertical(id="form-view"):
-            yield self.presets
-            with Vertical(id="knobs-box") as box:
-                box.border_title = tr("settings")
-                yield self.knobs
-            with Vertical(id="asked") as box:
-                box.border_title = tr("what Enter sends")
-                yield self.told
-            with Vertical(id="recent") as box:
-                box.border_title = tr("latest runs")
-                yield self.listed
+        yield self.form
         yield self.results
         yield self.foot
         yield TooSmall(id="too-small")
@@ -108,7 +78,7 @@ class ExperimentsScreen(BenchScreen):
     def on_mount(self) -> None:
         """What runs is shown at once; else the form."""
         self._timer = self.set_interval(FRAME_S, self.tick, pause=True)
-        self.knobs.fill(self.asked.fields, self.lab.texts.get(self.lab.preset, {}))
+        self.form.fill()
         self._enter("live" if self.lab.running else "form")
         if self.lab.running:
             self.tick()
@@ -118,14 +88,14 @@ class ExperimentsScreen(BenchScreen):
     def _enter(self, mode: Mode) -> None:
         self.mode = mode
         self.foot.set_mode(mode)
-        self.query_one("#form-view").display = mode == "form"
+        self.form.display = mode == "form"
         self.results.display = mode != "form"
         if self._timer is not None:
             (self._timer.resume if mode == "live" else self._timer.pause)()
         if mode == "form":
-            self.presets.focus()
-            self._show_form()
-            self._list_runs()
+            self.form.presets.focus()
+            self.form.show()
+            self.look()
         elif mode == "live":
             self.results.lanes.focus()
         else:
@@ -138,49 +108,18 @@ class ExperimentsScreen(BenchScreen):
     def endpoint_changed(self) -> None:
         """The endpoint has become known, or is another one: other defaults, another place."""
         if self.mode == "form":
-            self.asked = self.lab.ask()
-            self.knobs.fill(self.asked.fields, self.lab.texts.get(self.lab.preset, {}))
-            self._show_form()
+            self.form.fill()
+            self.form.show()
             self._show_head()
-
-    def on_preset_list_chosen(self, message: PresetList.Chosen) -> None:
-        """Another preset: its fields."""
-        self.lab.preset = message.name
-        self.asked = self.lab.ask()
-        self.knobs.fill(self.asked.fields, self.lab.texts.get(message.name, {}))
-        self._show_form()
-
-    def on_knob_fields_changed(self) -> None:
-        """A key was typed: said at once what it comes to."""
-        self.lab.texts[self.lab.preset] = self.knobs.texts()
-        self.asked = self.lab.ask()
-        self._show_form()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter in a field runs, too."""
         event.stop()
         self.action_begin()
 
-    def _show_form(self) -> None:
-        self.knobs.show(self.asked)
-        room = max(3, self.query_one("#asked").size.height)
-        work = self.asked.workload
-        where = self.lab.where if work is None else self.lab.places(work)
-        self.told.show(partial(_asked_rows, self.asked, self.knobs.focused, where, room))
-        self.query_one("#knobs-box").border_title = tr(
-            "settings of {preset}", preset=self.lab.preset
-        )
-        self.listed.show(partial(recent_rows, self.recent))
-
-    def on_resize(self) -> None:
-        """Notes have another room."""
-        if self.mode == "form":
-            self.call_after_refresh(self._show_form)
-
     def action_choose(self, name: str) -> None:
         """A click on a preset."""
-        self.presets.choose(name)
-        self.presets.focus()
+        self.form.choose(name)
 
     def action_move(self, by: int) -> None:
         """Up and down: fields, presets, lanes."""
@@ -188,26 +127,13 @@ class ExperimentsScreen(BenchScreen):
             if isinstance(self.focused, Input):
                 (self.focus_next if by > 0 else self.focus_previous)()
             else:
-                self.presets.move(by)
+                self.form.presets.move(by)
         elif self.mode == "live":
             self.results.lanes.move(by)
 
-    def _list_runs(self) -> None:
-        self.run_worker(self._look_for_runs, thread=True, exclusive=True, exit_on_error=False)
-
-    def _look_for_runs(self) -> None:
-        from kvtui.bench.records.store import list_runs
-
-        try:
-            self.post_message(self.Found([e for e in list_runs() if e.kind == "bench"]))
-        except RecordError as error:
-            self.app.call_from_thread(self.say, str(error), "warning")
-
-    def on_experiments_screen_found(self, message: Found) -> None:
-        """The latest runs stand under the form."""
-        self.recent = message.entries
-        if self.mode == "form":
-            self._show_form()
+    def on_bench_screen_listed(self, message: BenchScreen.Listed) -> None:
+        """The latest experiments stand under the form."""
+        self.form.show_recent([entry for entry in message.entries if entry.kind == "bench"])
 
     # --- a run ----------------------------------------------------------------------------------
 
@@ -219,7 +145,7 @@ class ExperimentsScreen(BenchScreen):
         if problem:
             self.say(problem, "warning")
             return
-        asked = self.asked
+        asked = self.form.asked
         if asked.workload is None or asked.extent is None:
             self.say(tr("Nothing was sent: {problem}", problem=asked.problems[0][1]), "warning")
             return
@@ -323,7 +249,7 @@ class ExperimentsScreen(BenchScreen):
         if self.mode == "results" and record is not None and not record.finished:
             self.resume(record)
             return
-        entry = next((entry for entry in self.recent if entry.resumable), None)
+        entry = next((entry for entry in self.form.recent if entry.resumable), None)
         if self.mode == "results" or entry is None:
             self.say(tr("There is no run that was stopped or killed before its end."))
             return
@@ -389,7 +315,7 @@ class ExperimentsScreen(BenchScreen):
     def action_back(self) -> None:
         """The first that applies."""
         if self.mode == "form" and isinstance(self.focused, Input):
-            self.presets.focus()
+            self.form.presets.focus()
         elif self.lab.running and self.mode == "live":
             self.action_stop()
         elif self.mode == "results":
@@ -401,7 +327,3 @@ class ExperimentsScreen(BenchScreen):
     def action_leave(self) -> None:
         """The main screen; a run goes on."""
         self.dismiss(None)
-
-
-def _asked_rows(asked: Asked, knob: Any, where: str, height: int, width: int) -> Any:
-    return asked_rows(asked, knob, where, width, height)

@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from kvtui.language import tr
+from kvtui.ui.commands import move_bindings
 from kvtui.ui.draw.sections import around, with_rest
 from kvtui.ui.look.rows import Row, Span, between, row, wrap
 from kvtui.ui.matching import LETTERS, match
@@ -114,10 +115,7 @@ class PickerScreen(ModalScreen[str | None]):
     BINDINGS = [  # noqa: RUF012
         Binding("escape", "leave", "Leave", show=False),
         Binding("enter", "take", "Take", show=False, priority=True),
-        Binding("up", "move(-1)", "Up", show=False, priority=True),
-        Binding("down", "move(1)", "Down", show=False, priority=True),
-        Binding("pageup", "move(-8)", "Page up", show=False, priority=True),
-        Binding("pagedown", "move(8)", "Page down", show=False, priority=True),
+        *move_bindings(page=8, priority=True),
     ]
 
     def __init__(

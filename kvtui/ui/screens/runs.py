@@ -14,12 +14,14 @@ from kvtui.bench.records import store
 from kvtui.bench.records.lock import is_locked
 from kvtui.bench.records.schema import RecordError
 from kvtui.language import later, tr
-from kvtui.ui.commands import bindings
+from kvtui.ui.commands import bindings, move_bindings
 from kvtui.ui.draw.record import when_of
-from kvtui.ui.draw.runs import detail_rows, requests_of
+from kvtui.ui.draw.runs import detail_rows
+from kvtui.ui.experiments import recorded
 from kvtui.ui.experiments.keys import RUNS
 from kvtui.ui.layout.sizes import take_size
 from kvtui.ui.look.rows import row
+from kvtui.ui.screens import run_edits
 from kvtui.ui.screens.bench_base import BenchScreen
 from kvtui.ui.widgets.bench_panes import BenchBar, BenchFooter, RowsText
 from kvtui.ui.widgets.runs_list import RunsList
@@ -56,20 +58,10 @@ class RunsScreen(BenchScreen):
     NAME = "Runs"
     BINDINGS = [  # noqa: RUF012
         *bindings([offer.command for offer in RUNS]),
-        Binding("up", "move(-1)", "Up", show=False),
-        Binding("down", "move(1)", "Down", show=False),
-        Binding("pageup", f"move({-PAGE})", "Page up", show=False),
-        Binding("pagedown", f"move({PAGE})", "Page down", show=False),
+        *move_bindings(PAGE),
         Binding("home", "move(-1000000)", "First", show=False),
         Binding("end", "move(1000000)", "Last", show=False),
     ]
-
-    class Listed(Message):
-        """The folder was read."""
-
-        def __init__(self, entries: Sequence[Entry]) -> None:
-            super().__init__()
-            self.entries = tuple(entries)
 
     class Read(Message):
         """Something was read off this thread; ``then`` is called with it here."""
@@ -114,18 +106,7 @@ class RunsScreen(BenchScreen):
         if self.is_mounted:
             self.look()
 
-    def look(self) -> None:
-        """Read the folder again."""
-        self.run_worker(self._look, thread=True, exclusive=True, exit_on_error=False)
-
-    def _look(self) -> None:
-        try:
-            self.post_message(self.Listed(store.list_runs()))
-        except RecordError as error:
-            self.post_message(self.Listed(()))
-            self.app.call_from_thread(self.say, str(error), "error")
-
-    def on_runs_screen_listed(self, message: Listed) -> None:
+    def on_bench_screen_listed(self, message: BenchScreen.Listed) -> None:
         """Show what is in the folder."""
         self._show(message.entries)
 
@@ -225,7 +206,7 @@ class RunsScreen(BenchScreen):
     def action_open(self) -> None:
         """Open it as it was."""
         if (entry := self._here()) is not None:
-            self._read(partial(_opened, entry.path), self._open)
+            self._read(partial(recorded.opened, entry.path), self._open)
 
     def _open(self, found: Any) -> None:
         from kvtui.ui.screens.record import RecordScreen
@@ -235,64 +216,30 @@ class RunsScreen(BenchScreen):
     def action_export(self) -> None:
         """Write its results to a file."""
         if (entry := self._here()) is not None:
-            self._read(partial(_results, entry.path), self.export)
+            self._read(partial(recorded.results_in, entry.path), self.export)
 
     def action_tag(self) -> None:
         """Tags, or ``-word`` to take one away."""
-        entry = self._here()
-        if entry is None:
-            return
-        from kvtui.ui.screens.ask import AskScreen
-
-        def take(text: str) -> str:
-            words = text.replace(",", " ").split()
-            gone = [word[1:] for word in words if word.startswith("-") and len(word) > 1]
-            new = [word for word in words if not word.startswith("-")]
-            return _said(lambda: store.tag(entry.path, new, gone))
-
-        had = " ".join(f"#{tag}" for tag in entry.tags) or tr("none")
-        hint = tr("Words, separated by spaces; -word takes one away. Now: {had}.", had=had)
-        self.app.push_screen(AskScreen(tr("Tags"), hint, "", take), self._changed)
+        if (entry := self._here()) is not None:
+            self.app.push_screen(run_edits.ask_tags(entry), self._changed)
 
     def action_note(self) -> None:
         """A note."""
-        entry = self._here()
-        if entry is None:
-            return
-        from kvtui.ui.screens.ask import AskScreen
-
-        hint = tr("One line; empty takes the note away.")
-        self.app.push_screen(
-            AskScreen(
-                tr("Note"),
-                hint,
-                entry.note,
-                lambda text: _said(lambda: store.note(entry.path, text)),
-            ),
-            self._changed,
-        )
+        if (entry := self._here()) is not None:
+            self.app.push_screen(run_edits.ask_note(entry), self._changed)
 
     def action_delete(self) -> None:
         """Delete its file, after a question."""
         entry = self.list.here
         if entry is None or self._under_way(entry):
             return
-        from kvtui.ui.screens.confirm import ConfirmScreen
-
-        text = tr(
-            "{preset} of {when}, {requests}\n{path}\n\nThe file is deleted for good.",
-            preset=entry.preset or entry.path.name,
-            when=when_of(entry.when),
-            requests=requests_of(entry),
-            path=entry.path,
-        )
 
         def answered(yes: bool | None) -> None:
-            if yes and (problem := _said(lambda: store.delete(entry.path))):
+            if yes and (problem := run_edits.delete(entry)):
                 self.say(problem, "error")
             self.look()
 
-        self.app.push_screen(ConfirmScreen(tr("Delete this run?"), text, tr("delete")), answered)
+        self.app.push_screen(run_edits.ask_delete(entry), answered)
 
     def _changed(self, text: str | None) -> None:
         if text is not None:
@@ -337,7 +284,7 @@ class RunsScreen(BenchScreen):
             return
         entries = {entry.path: entry for entry in self.list.all or ()}
         names = [_name(entries[path]) for path in paths]
-        self._read(partial(_compared, paths), partial(self._show_compared, names))
+        self._read(partial(recorded.compared, paths), partial(self._show_compared, names))
 
     def _show_compared(self, names: Sequence[str], comparisons: Any) -> None:
         from kvtui.ui.screens.record import CompareScreen
@@ -349,33 +296,3 @@ def _name(entry: Entry) -> str:
     tags = "".join(f" #{tag}" for tag in entry.tags)
     place = f"{tr(entry.endpoint)} ▸ {entry.model or '—'}"
     return f"{when_of(entry.when)}  {entry.preset}  {place}{tags}"
-
-
-def _results(path: Path) -> Any:
-    from kvtui.bench.evaluation.results import results_of
-    from kvtui.bench.records.record import read_record
-
-    return results_of(read_record(path))
-
-
-def _opened(path: Path) -> Any:
-    from kvtui.bench.records.recorded_gaps import recorded_gaps
-
-    return _results(path), recorded_gaps(path)
-
-
-def _compared(paths: Sequence[Path]) -> Any:
-    from kvtui.bench.evaluation.compare import compare
-    from kvtui.bench.evaluation.imports import read_side
-
-    sides = [read_side(path) for path in paths]
-    return [compare(sides[0], side) for side in sides[1:]]
-
-
-def _said(work: Callable[[], object]) -> str:
-    """Do something to a record; returns why it could not be done, or nothing."""
-    try:
-        work()
-    except RecordError as error:
-        return str(error)
-    return ""

@@ -13,6 +13,7 @@ from kvtui.config import ConfigError, config_path
 from kvtui.config_edit import edit, edited
 from kvtui.language import later, tr
 from kvtui.text import one_line
+from kvtui.ui.commands import move_bindings
 from kvtui.ui.draw.sections import around, with_rest
 from kvtui.ui.draw.settings import detail_rows, list_rows, place_rows
 from kvtui.ui.settings import setting_rows
@@ -42,10 +43,7 @@ class SettingsScreen(ModalScreen["tuple[Settings, frozenset[str]] | None"]):
         Binding("comma,q", "close", "Close", show=False),
         Binding("enter", "edit", "Edit", show=False),
         Binding("ctrl+s", "write", "Write", show=False, priority=True),
-        Binding("up", "move(-1)", "Up", show=False, priority=True),
-        Binding("down", "move(1)", "Down", show=False, priority=True),
-        Binding("pageup", "move(-8)", "Page up", show=False, priority=True),
-        Binding("pagedown", "move(8)", "Page down", show=False, priority=True),
+        *move_bindings(page=8, priority=True),
     ]
 
     def __init__(

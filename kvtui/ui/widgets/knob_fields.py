@@ -11,7 +11,7 @@ from textual.widgets import Input
 from kvtui.language import tr
 from kvtui.ui.experiments.knobs import KNOBS, Knob
 from kvtui.ui.look.rows import Row, clip, left, row
-from kvtui.ui.widgets.lines import LinesWidget
+from kvtui.ui.widgets.field_label import FieldLabel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,26 +24,16 @@ if TYPE_CHECKING:
 LABEL = 11
 
 
-class KnobLabel(LinesWidget):
-    """A knob's name; marked where its field is wrong."""
-
-    wrong = False
-    focused = False
+class KnobLabel(FieldLabel):
+    """A knob's name."""
 
     def __init__(self, knob: Knob) -> None:
         super().__init__(classes="knob-label")
         self._knob = knob
 
-    def mark(self, *, wrong: bool, focused: bool) -> None:
-        """Show whether it is wrong and whether it has the cursor."""
-        if (wrong, focused) != (self.wrong, self.focused):
-            self.wrong, self.focused = wrong, focused
-            self.redraw()
-
     def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
         """One row."""
-        role = "bad" if self.wrong else ("accent" if self.focused else "muted")
-        return [row((left(("▲" if self.wrong else "") + tr(self._knob.label), width), role))]
+        return [row((left(("▲" if self.wrong else "") + tr(self._knob.label), width), self.role))]
 
 
 class KnobInput(Input):

@@ -13,6 +13,7 @@ from kvtui.language import tr
 from kvtui.ui.draw.planner_side import note_rows
 from kvtui.ui.look.rows import Row, Span, left
 from kvtui.ui.planner.form import FIELDS, ROWS, Field, PlannerForm
+from kvtui.ui.widgets.field_label import FieldLabel
 from kvtui.ui.widgets.lines import LinesWidget
 
 if TYPE_CHECKING:
@@ -26,30 +27,21 @@ if TYPE_CHECKING:
 FIRST_LABEL = 9
 
 
-class FieldLabel(LinesWidget):
-    """A field's name; marked where the field is wrong, and a click opens its list."""
+class PlannerLabel(FieldLabel):
+    """A field's name; a click opens its list."""
 
     def __init__(self, field: Field, *, first: bool) -> None:
         super().__init__(id=f"label-{field.name}")
         self._field = field
         self._cells = FIRST_LABEL if first else cell_len(tr(field.label)) + 2
         self.styles.width = self._cells
-        self.wrong = False
-        self.focused = False
-
-    def mark(self, *, wrong: bool, focused: bool) -> None:
-        """Show whether it is wrong and whether it has the cursor."""
-        if (wrong, focused) != (self.wrong, self.focused):
-            self.wrong, self.focused = wrong, focused
-            self.redraw()
 
     def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
         """One row."""
-        role = "bad" if self.wrong else ("accent" if self.focused else "muted")
         glyph = "▲" if self.wrong and self._cells == FIRST_LABEL else ""
         pad = "" if self._cells == FIRST_LABEL else " "
         text = left(f"{pad}{glyph}{tr(self._field.label)}", self._cells)
-        return [(Span(text, role, f"screen.choose('{self._field.name}')"),)]
+        return [(Span(text, self.role, f"screen.choose('{self._field.name}')"),)]
 
 
 class FieldNote(LinesWidget):
@@ -90,7 +82,7 @@ class PlannerFields(Vertical):
         super().__init__(id="plan-form")
         self._form = form
         self._labels = {
-            field.name: FieldLabel(field, first=not at)
+            field.name: PlannerLabel(field, first=not at)
             for line in ROWS
             for at, field in enumerate(line)
         }

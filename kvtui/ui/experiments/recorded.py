@@ -1,0 +1,50 @@
+"""Recorded runs read for the screen; every function blocks, and imports what the start does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from kvtui.bench.evaluation.compare import Comparison
+    from kvtui.bench.evaluation.results import Results
+    from kvtui.measure.gaps import Gaps
+
+
+def results_in(path: Path) -> Results:
+    """What a recorded run came to.
+
+    Raises:
+        RecordError: It cannot be read.
+    """
+    from kvtui.bench.evaluation.results import results_of
+    from kvtui.bench.records.record import read_record
+
+    return results_of(read_record(path))
+
+
+def opened(path: Path) -> tuple[Results, Gaps]:
+    """What it came to, and the gaps between its chunks.
+
+    Raises:
+        RecordError: It cannot be read.
+    """
+    from kvtui.bench.records.recorded_gaps import recorded_gaps
+
+    return results_in(path), recorded_gaps(path)
+
+
+def compared(paths: Sequence[Path]) -> list[Comparison]:
+    """Each run with the first of them.
+
+    Raises:
+        RecordError: One cannot be read.
+        ValueError: Two cannot be compared.
+    """
+    from kvtui.bench.evaluation.compare import compare
+    from kvtui.bench.evaluation.imports import read_side
+
+    sides = [read_side(path) for path in paths]
+    return [compare(sides[0], side) for side in sides[1:]]
