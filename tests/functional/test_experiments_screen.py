@@ -524,3 +524,21 @@ async def test_results_that_came_while_their_pane_was_hidden_are_all_shown(bench
         await until(pilot, lambda: "256→128 tokens, c=1" in texts(screen, "#bench-levels RowsText"))
         levels = screen.query_one("#bench-levels RowsText")
         await until(pilot, lambda: levels.size.height >= 2)
+
+
+async def test_where_all_failed_the_one_pane_says_why(bench: Bench) -> None:
+    app = make_app(prepared=EMBEDDED)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await begun(pilot, bench)
+        bench.runner.level(0)
+        failure = {"message": "It wants a key and none was sent.", "fixes": ["Name one."]}
+        for index in range(3):
+            bench.runner.send(index)
+            bench.runner.answer(
+                index, cls="auth", subcode="key_missing", failed=True, failure=failure, ttft_ms=None
+            )
+        bench.runner.finish()
+        await until(pilot, lambda: screen.mode != "live")
+        findings = screen.query_one("#bench-findings RowsText")
+        await until(pilot, lambda: findings.size.height >= 2)
+        assert "wants a key" in texts(screen, "#bench-findings RowsText")

@@ -103,6 +103,8 @@ class ResultsView(Vertical):
         self.findings.border_title = tr("what the figures say")
         self.findings.show(partial(finding_rows, tuple(results.findings)))
         self._take(plots, final=True)
+        if self.single and not self.zoomed and not any(row.completed for row in results.levels):
+            self.zoom(4)  # what failed, and what to do about it, is all there is to see
 
     def next_plot(self) -> None:
         """The next plot of the run."""

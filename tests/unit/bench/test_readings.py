@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from kvtui.bench.evaluation.evidence import kv_evidence
+from kvtui.bench.evaluation.quality import quality
 from kvtui.bench.evaluation.rates import queues
 from kvtui.bench.evaluation.reading import article, prefill
 from kvtui.bench.figures.finding import Finding
@@ -167,3 +168,18 @@ def test_a_rate_that_the_server_does_not_keep_up_with_is_named() -> None:
     assert not at_a_rate(lambda i: noise.uniform(80, 160))
     assert not at_a_rate(lambda i: 100 + 1.0 * i)  # grown, and hardly
     assert not at_a_rate(lambda i: 100 + 80.0 * i, n=8)
+
+
+def test_the_first_byte_is_told_of_the_answers_whose_first_token_is() -> None:
+    """A buffered answer has no TTFT: its head, which came late, is no part of the comparison."""
+    stage = Stage(label="256 tokens, c=1", texts=("Q",), max_tokens=256, requests=5)
+    samples = [
+        Sample(stage=0, index=i, headers_ms=h, first_event_ms=h, ttft_ms=t)
+        for i, (h, t) in enumerate(
+            [(200.0, 205.0), (201.0, 206.0), (290.0, None), (300.0, None), (310.0, None)]
+        )
+    ]
+    found = quality(Workload(preset="quality-of-stream", stages=(stage,)), [], samples)
+    (finding,) = [f for f in found if f.code == "first_byte"]
+    assert finding.figures["headers_ms"] == pytest.approx(200.5)
+    assert finding.figures["n"] == 2
