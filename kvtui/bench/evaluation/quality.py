@@ -233,10 +233,10 @@ def _gaps(begin: str, arrivals: Arrivals, done: Sequence[Sample]) -> Finding:
 
 def _first(begin: str, done: Sequence[Sample]) -> Finding:
     """The response's head, the first event and the first token."""
-    told = [s for s in done if s.ttft_ms is not None]  # of the same answers, all three
-    head = figure(s.headers_ms for s in told)
-    event = figure(s.first_event_ms for s in told)
-    token = figure(s.ttft_ms for s in told)
+    timed = [s for s in done if s.ttft_ms is not None]  # of the same answers, all three
+    head = figure(s.headers_ms for s in timed)
+    event = figure(s.first_event_ms for s in timed)
+    token = figure(s.ttft_ms for s in timed)
     if head is None or event is None or token is None:
         text = tr("no first token has an honest time here.")
         return Finding("first_byte", begin + text, None)

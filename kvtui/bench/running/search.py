@@ -57,9 +57,8 @@ def judged(good: int, n: int, share: float, looks: int) -> Verdict:
     return "open"
 
 
-def share_interval(good: int, n: int) -> tuple[float, float]:
-    """Clopper and Pearson's 95 % interval for a share."""
-    tail = _ALPHA / 2
+def share_interval(good: int, n: int, tail: float = _ALPHA / 2) -> tuple[float, float]:
+    """Clopper and Pearson's interval for a share: 95 %, or with ``tail`` beyond each end."""
 
     def solved(count: int, wanted: float) -> float:
         """The share at which ``count`` or more of n have this probability."""
@@ -174,14 +173,17 @@ def found(workload: Workload, levels: Sequence[Level]) -> Finding:
     above = rows[not_kept:]
     bound = next((r for r in above if r.client is not None and r.client.client_bound), None)
     tail = "".join(
-        tr("; at {load} it fails ({share})", load=_load(row), share=_share(row))
+        tr("; at {load} it fails ({share})", load=_load(row), share=_share(row, looks))
         if row in of["fails"]
-        else tr("; at {load} it cannot be decided ({share})", load=_load(row), share=_share(row))
+        else tr(
+            "; at {load} it cannot be decided ({share})", load=_load(row), share=_share(row, looks)
+        )
         for row in above[:2]
     )
     if bound is not None:
         tail += tr(
-            "; at {load} this client was itself the bottleneck, which may be why", load=_load(bound)
+            "; at {load} this client was part of what was measured, which may be why",
+            load=_load(bound),
         )
     if not kept:
         figures["highest"] = None
@@ -200,7 +202,7 @@ def found(workload: Workload, levels: Sequence[Level]) -> Finding:
         "{load} is the highest level sure to keep {wanted} ({share}){tail}.",
         load=_load(best),
         wanted=wanted,
-        share=_share(best),
+        share=_share(best, looks),
         tail=tail,
     )
     return Finding("search", text, True, figures)
@@ -216,14 +218,15 @@ def _load(row: Level) -> str:
     return counted(row.concurrency, later("{n} stream"), later("{n} streams"))
 
 
-def _share(row: Level) -> str:
-    low, high = share_interval(_good(row), row.requests)
+def _share(row: Level, looks: int) -> str:
+    """The count, and the shares that the tests which decide would not rule out."""
+    low, high = share_interval(_good(row), row.requests, _ALPHA / looks)
     return tr(
-        "{n} of {all}, share {low:.2f} to {high:.2f}",
+        "{n} of {all}, between {low:.1f} and {high:.1f} %",
         n=_good(row),
         all=row.requests,
-        low=low,
-        high=high,
+        low=100 * low,
+        high=100 * high,
     )
 
 

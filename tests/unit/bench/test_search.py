@@ -48,6 +48,11 @@ def test_clopper_and_pearsons_intervals() -> None:
         pytest.approx(0.9748, abs=1e-4),
     )
     assert share_interval(0, 20)[0] == 0.0
+    # What is shown beside a verdict is what decides: 158 of 160 make 95 % not sure in five looks
+    assert judged(158, 160, 0.95, 5) == "open"
+    assert share_interval(158, 160, 0.05 / 5)[0] < 0.95 < share_interval(158, 160)[0]
+    assert judged(159, 160, 0.95, 5) == "keeps"
+    assert share_interval(159, 160, 0.05 / 5)[0] > 0.95
 
 
 def test_doubling_then_halving() -> None:
