@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -11,7 +12,7 @@ from kvtui.bench.evaluation.results import Results
 from kvtui.bench.figures.levels import Level
 from kvtui.bench.figures.quantiles import Figure
 from kvtui.bench.figures.sample import Sample
-from kvtui.text import UNKNOWN, clock_time, many, milliseconds, one_line, rate
+from kvtui.text import UNKNOWN, clock_time, many, milliseconds, one_line, rate, sanitise
 
 _Cell = Callable[[Level], str]
 
@@ -136,9 +137,10 @@ def markdown(results: Results) -> list[str]:
     endpoint = record.header.get("endpoint") or {}
     where = endpoint.get("base_url") or "the embedded engine"
     lines = [
-        f"# kvtui bench {record.workload.preset}",
+        f"# kvtui bench {_md(record.workload.preset)}",
         "",
-        f"{_md(endpoint.get('model') or '')} at {_md(where)}, {record.header.get('created_at')}",
+        f"{_md(endpoint.get('model') or '')} at {_md(where)}, "
+        f"{_md(record.header.get('created_at'))}",
         "",
     ]
     if results.levels:
@@ -147,12 +149,16 @@ def markdown(results: Results) -> list[str]:
         lines.append("|" + "---|" * len(head))
         lines += ["| " + " | ".join(map(_md, row)) + " |" for row in rows]
         lines.append("")
-    lines += [f"- {_md(one_line(finding.message, 600))}" for finding in results.findings]
+    lines += [f"- {_md(finding.message)}" for finding in results.findings]
     return lines
 
 
-def _md(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;")
+_MARKUP = re.compile(r"[\\|`]|\](?=[(\[:])")
+
+
+def _md(text: object) -> str:
+    """A text of anybody's as words of a page: no control, no cell's end, no link, picture, tag."""
+    return _MARKUP.sub(r"\\\g<0>", one_line(str(text), 600)).replace("<", "&lt;")
 
 
 def csv_text(results: Results) -> str:
@@ -169,7 +175,8 @@ def csv_text(results: Results) -> str:
 
 
 def _safe(value: object) -> object:
-    """A text that a spreadsheet would take for a formula is quoted."""
-    if isinstance(value, str) and value[:1] in "=+-@\t\r" and value:
-        return f"'{value}"
-    return value
+    """A text of anybody's: no control in it, and quoted where a spreadsheet would compute it."""
+    if not isinstance(value, str):
+        return value
+    text = sanitise(value)
+    return f"'{text}" if text.lstrip()[:1] in ("=", "+", "-", "@") else text

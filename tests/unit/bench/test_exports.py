@@ -287,3 +287,32 @@ def test_the_embedded_engine_is_served_first(tmp_path: Path) -> None:
     assert script.index("until curl") < script.index("vllm bench serve")
     assert "--base-url http://127.0.0.1:8000 " in script
     assert "api_key" not in script.lower()
+
+
+HOSTILE = (
+    "=1+1\x1b]0;P\x07\x1b]52;c;UA==\x07\x9b31m\x9d0;P\x9c\u202e\u2066 a|b `c` [red]x[/] "
+    "[l](http://evil.test) ![i](http://evil.test/i.png) <script>alert(1)</script>\"'> $(id)"
+)
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_a_server_calls_its_model_is_text_in_every_form(tmp_path: Path, shape: str) -> None:
+    told = export_text(results(tmp_path, SWEEP, model=HOSTILE), shape)
+    assert OBEYED.search(told) is None, shape
+    if shape in ("html", "svg", "markdown"):
+        assert "<script>" not in told
+    if shape == "markdown":
+        assert told.count("](") == told.count("\\](") > 0
+    if shape == "html":
+        assert "alert(1)" in told
+
+
+def test_a_spreadsheet_computes_nothing_and_a_terminal_obeys_nothing(tmp_path: Path) -> None:
+    made = results(tmp_path, SWEEP)
+    change = msgspec.structs.replace
+    stages = tuple(change(stage, label=HOSTILE) for stage in made.record.workload.stages)
+    record = replace(made.record, workload=change(made.record.workload, stages=stages))
+    told = export_text(replace(made, record=record), "csv")
+    assert OBEYED.search(told) is None
+    assert "\"'=1+1" in told
