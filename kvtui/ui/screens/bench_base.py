@@ -17,6 +17,8 @@ from kvtui.ui.terminal.paint import PaintedWhereSeen
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from textual.events import ScreenResume
+
     from kvtui.bench.evaluation.results import Results
     from kvtui.bench.records.entries import Entry
 
@@ -30,6 +32,12 @@ class BenchScreen(PaintedWhereSeen[None]):
     TABLE: ClassVar[Sequence[Offer]] = ()
     NAME: ClassVar[str] = ""
     mode: Mode = "results"
+    _been_shown = False
+
+    def _on_screen_resume(self, event: ScreenResume) -> None:
+        """Its widgets have just been styled when it opens: a quarter of what opening costs."""
+        event.refresh_styles = self._been_shown
+        self._been_shown = True
 
     class Listed(Message):
         """The folder of records was read."""
