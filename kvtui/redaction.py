@@ -301,9 +301,9 @@ _LOOKS_SECRET = 16
 _HELD = 4
 """Characters of a run at the end of a text from which it waits for what follows."""
 
-_HALF_ESCAPE = re.compile(
-    r"(?:\\{1,4}(?:u\{?[0-9a-f]{0,5}|x[0-9a-f]?)?|%(?:2|25)?[0-9a-f]?|&(?:\#x?[0-9a-f]{0,5}|[a-z]{0,4}))$",
-    re.IGNORECASE,
+_HALF_ESCAPE = (
+    r"(?:\\{1,4}(?:u\{?[0-9a-f]{0,5}|x[0-9a-f]?)?|%(?:2|25)?[0-9a-f]?"
+    r"|&(?:\#x?[0-9a-f]{0,5}|[a-z]{0,4}))$"
 )
 
 
@@ -316,7 +316,7 @@ def is_telling(secret: str) -> bool:
     )
 
 
-_WORDS = re.compile(r"[A-Za-z0-9]+")
+_WORDS = r"[A-Za-z0-9]+"
 _MIXED = 24
 """Letters of both cases in a row, so many of them, are no word of a variable's name."""
 
@@ -330,7 +330,7 @@ def looks_like_key(text: str) -> bool:
     return redact(text) != text or any(
         is_telling(word)
         or (len(word) >= _MIXED and not (word.isupper() or word.islower() or word.isdigit()))
-        for word in _WORDS.findall(text)
+        for word in re.findall(_WORDS, text)
     )
 
 
@@ -361,7 +361,7 @@ def unfinished_run(text: str, secret: str) -> int:
     """How many characters at the end of ``text`` may go on to be a run of the secret's."""
     endings, stems, longest = _endings(secret)
     window = text[-16 * longest :]
-    whole = _HALF_ESCAPE.sub("", window)
+    whole = re.sub(_HALF_ESCAPE, "", window, flags=re.IGNORECASE)
     waits = 0
     for plain, begins, _ in (_plain(whole), _literal(whole)):
         if plain[-_HELD:] not in endings:

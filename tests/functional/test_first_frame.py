@@ -12,7 +12,7 @@ HEAVY = (
     "openai", "numpy", "plotext", "aiohttp", "httpx2", "pydantic", "msgspec", "tomlkit",
     "kvtui.bench", "kvtui.stream", "kvtui.measure", "kvtui.failure", "kvtui.memory",
     "kvtui.engine", "kvtui.telemetry", "kvtui.config", "kvtui.ui.stream.conductor",
-    "kvtui.ui.opening", "kvtui.ui.planner", "kvtui.ui.screens.planner",
+    "kvtui.ui.opening", "kvtui.ui.state", "kvtui.ui.planner", "kvtui.ui.screens.planner",
 )  # fmt: skip
 
 PROBE = """

@@ -167,16 +167,16 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 _GLUE = "\u00a0"
-_TOGETHER = re.compile(
+_TOGETHER = (
     r"(?<=\d) (?=(?:[KMGT]i?B|B|ms|s|tok|tokens?|tok/s|%)(?![\w/]))"
     r"|(?<= =) (?=[\d.,]+(?: |$))"
 )
-_FLAG = re.compile(r"(?<!\S)(--[a-z][a-z-]*) (?=[\w.]{1,8}(?:\s|$))")
+_FLAG = r"(?<!\S)(--[a-z][a-z-]*) (?=[\w.]{1,8}(?:\s|$))"
 
 
 def _glued(text: str) -> str:
     """With a space that does not break where two words belong together."""
-    return _FLAG.sub(rf"\1{_GLUE}", _TOGETHER.sub(_GLUE, text))
+    return re.sub(_FLAG, rf"\1{_GLUE}", re.sub(_TOGETHER, _GLUE, text))
 
 
 def break_lines(text: str, width: int) -> tuple[list[str], str]:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kvtui.language import tr
-from kvtui.ui.state import MemoryState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +57,8 @@ class MemoryChoices:
             kept=conductor is None or conductor.kept,
         )
         if not opened.endpoint_known:  # no figure of a model that may not be the one
+            from kvtui.ui.state import MemoryState
+
             state = MemoryState(card=state.card, card_bytes=state.card_bytes)
         if opened.server_kv is not None and (opened.memory.own is None or opened.memory.shows_own):
             state = replace(state, server=opened.server_kv)
