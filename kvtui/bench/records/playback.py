@@ -126,20 +126,20 @@ def recordings(path: Path, numbers: Mapping[int, Any] | None = None) -> Iterator
                 yield Recording(path, number, taped, taped.tape)
 
 
-def known_requests(path: Path) -> list[tuple[int, Sample]]:
+def known_requests(path: Path) -> Iterator[tuple[int, Sample]]:
     """The figures of every request of a record, warm-up included, with its number from 1.
+
+    One after another, so that none has to be kept; a line that was torn has a number, too.
 
     Raises:
         RecordError: It cannot be read, or is none.
     """
-    found: list[tuple[int, Sample]] = []
     for number, line, version in _requests(path):
         if version == VERSION:
             with suppress(msgspec.DecodeError):
-                found.append((number, _SAMPLE.decode(line)))
+                yield number, _SAMPLE.decode(line)
         elif (taped := _request(line, version)) is not None:
-            found.append((number, taped))
-    return found
+            yield number, taped
 
 
 def _requests(path: Path) -> Iterator[tuple[int, bytes, int]]:

@@ -184,9 +184,15 @@ class Replay:
         Raises:
             RecordError: It cannot be read, or has no such request, or none that can be replayed.
         """
-        record = read_record(path)
-        known = known_requests(path)
-        of = len(known)
+        record = read_record(path, requests=False)
+        measured: list[tuple[float, int]] = []
+        rest: list[int] = []
+        of = 0
+        for of, sample in known_requests(path):
+            if not sample.warmup:
+                rest.append(of)
+            if sample.completed and not sample.warmup and sample.tpot_ms:
+                measured.append((sample.tpot_ms, of))
         if request is not None:
             if not 1 <= request <= of:
                 have = many(of, "request")
@@ -202,15 +208,13 @@ class Replay:
         elif record.header.get("kind") == "run":
             numbers = list(range(1, of + 1))
         else:
-            measured = [(n, s) for n, s in known if s.completed and not s.warmup and s.tpot_ms]
-            measured.sort(key=lambda pair: pair[1].tpot_ms or 0.0)
-            rest = [(n, s) for n, s in known if not s.warmup] or known
-            numbers = [n for n, _ in (measured[(len(measured) - 1) // 2 :] or rest)[:1]]
+            middle = sorted(measured)[(len(measured) - 1) // 2 :][:1]
+            numbers = [number for _, number in middle] or (rest or [of])[:1]
         chosen = list(recordings(path, dict.fromkeys(numbers)))
         if not chosen and request is None:  # an older kvtui's that a later one went on with
             chosen = list(islice(recordings(path), 1))
         if not chosen:
-            why = tr("It holds no request.") if not known else _no_stamps(record, request)
+            why = tr("It holds no request.") if not of else _no_stamps(record, request)
             raise RecordError(tr("{path} cannot be replayed. {why}", path=path, why=why))
         return cls(record, chosen, of, speed)
 
