@@ -58,8 +58,9 @@ MEMORY: Mapping[str, str] = {
     "server said": later("The server's own figure of its KV cache, from before the run ended."),
     "per token": later("Bytes of keys and values that one more token takes, in all layers."),
     "constant per sequence": later("What a sequence takes however long it is."),
-    "longest sequence": later("The most tokens that one sequence alone could have on this card."),
-    "longest": later("The most tokens that one sequence alone could have on this card."),
+    "longest": later(
+        "The most tokens that one sequence alone could have on this card, whatever its model takes."
+    ),
     "most at once": later("How many sequences of the context reserved fit on the card together."),
     "MHA": _HEADS,
     "GQA": _HEADS,

@@ -219,7 +219,7 @@ def _fits(state: MemoryState, width: int) -> list[Row]:
     rows.append(
         between(
             row(
-                (tr("longest sequence") if width >= WIDE else tr("longest"), "muted"),
+                (tr("longest"), "muted"),
                 (limit, "muted"),
             ),
             row((longest, "strong")),

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kvtui.config import EMBEDDED, ConfigError, config_path, variable_problem
+from kvtui.config import EMBEDDED, ConfigError, config_path, profile_name, variable_problem
 from kvtui.config.keys import choose_key, origin
 from kvtui.failure.keyform import inspect_key
 from kvtui.failure.urlform import mended, url_problem
@@ -121,7 +121,7 @@ def key_note(
     """Which key will be sent, in one sentence."""
     if typed.api_key:
         return tr("The key typed goes to this host only and is kept nowhere.")
-    name = settings.defaults.profile
+    name = profile_name(settings, None)
     profile = settings.profiles.get(name) if name else None
     if profile is not None and origin(profile.base_url) == origin(typed.base_url):
         if profile.api_key_command and not typed.api_key_env:
