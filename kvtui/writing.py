@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import tempfile
 import threading
 import time
@@ -58,10 +59,31 @@ def _locked(path: Path) -> int | None:
         return handle
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace ``path`` in one step by a file of mode 0600, so that no reader sees half of it.
+def write_new(path: Path, content: bytes) -> None:
+    """Make the file; where there is no room for all of it, none of it stays.
+
+    Raises:
+        FileExistsError: There is one.
+        OSError: It cannot be made or written.
+    """
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def write_atomically(path: Path, content: bytes, *, private: bool = True) -> None:
+    """Replace ``path`` in one step, so that no reader sees half of it.
 
     A link stays one: what it leads to is replaced. On a full disk the file stays as it was.
+
+    Args:
+        path: The file.
+        content: All of it.
+        private: For its owner's eyes (mode 0600); else as the file that is replaced.
 
     Raises:
         OSError: The folder cannot be made or written, or the link leads nowhere.
@@ -79,6 +101,8 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(handle)  # some file systems tell only here that there was no room
+        if not private:
+            Path(temporary).chmod(stat.S_IMODE(path.stat().st_mode))
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

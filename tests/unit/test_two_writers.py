@@ -6,15 +6,20 @@ import os
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from kvtui import writing
+from kvtui.bench.records.recorder import Recorder
+from kvtui.bench.records.schema import RecordError
 from kvtui.bench.requests.remembered import recall, remember
 from kvtui.config import Endpoint
 from kvtui.state import load_state, save_state
 from kvtui.ui.remembered import Remembered
+from kvtui.ui.screens import save
 from kvtui.writing import only_writer, write_atomically
 
 ROUNDS = 40
@@ -122,3 +127,36 @@ def test_a_full_disk_leaves_the_file_as_it_was(
         save_state({"theme": "y"}, path)
     assert load_state(path) == {"theme": "x"}
     assert os.listdir(tmp_path) == ["state.toml"]  # noqa: PTH208
+
+
+@contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """Within it a file takes no more bytes than that, as on a disk that is full."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_an_answer_that_finds_no_room_leaves_the_one_before_it(tmp_path: Path) -> None:
+    path = tmp_path / "answer.md"
+    save.write(path, "the first", overwrite=False)
+    path.chmod(0o640)
+    with room_for(100), pytest.raises(OSError, match="too large"):
+        save.write(path, "a longer one " * 1000, overwrite=True)
+    assert path.read_text("utf-8") == "the first\n"
+    save.write(path, "the second", overwrite=True)
+    assert path.read_text("utf-8") == "the second\n"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_new_file_that_finds_no_room_does_not_stay(tmp_path: Path) -> None:
+    with room_for(100), pytest.raises(OSError, match="too large"):
+        save.write(tmp_path / "new.md", "word " * 1000, overwrite=False)
+    recorder = Recorder(tmp_path / "run.jsonl")
+    with room_for(100), pytest.raises(RecordError, match="cannot be written"):
+        recorder.create({"kind": "run", "text": "word " * 1000})
+    assert os.listdir(tmp_path) == []  # noqa: PTH208

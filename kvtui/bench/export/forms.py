@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 from kvtui.bench.evaluation.results import Results, document
 from kvtui.bench.export import tables
 from kvtui.bench.records.schema import RecordError
 from kvtui.language import later
+from kvtui.writing import write_new
 
 SUFFIXES = {
     "text": ".txt",
@@ -86,9 +86,7 @@ def write_export(results: Results, shape: str, path: Path) -> None:
     """
     data = export_text(results, shape).encode("utf-8", "replace")
     try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
-        with os.fdopen(file, "wb") as out:
-            out.write(data)
+        write_new(path, data)
     except FileExistsError:
         raise RecordError(f"{path} is there already: name another file.") from None
     except OSError as error:

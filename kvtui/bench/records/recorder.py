@@ -70,6 +70,8 @@ class Recorder:
         self.write("run", header)
         self._begin(0)
         if self.error:
+            self.close()
+            self.path.unlink(missing_ok=True)  # made here, and nothing is in it
             raise RecordError(
                 tr("{path} cannot be written: {error}.", path=self.path, error=self.error)
             )

@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from kvtui.language import tr
+from kvtui.writing import write_atomically, write_new
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -111,5 +112,8 @@ def write(path: Path, text: str, *, overwrite: bool) -> None:
         FileExistsError: It exists, and nobody said that it may go.
         OSError: It cannot be written.
     """
-    with path.open("w" if overwrite else "x", encoding="utf-8", newline="") as file:
-        file.write(text if text.endswith("\n") else text + "\n")
+    content = (text if text.endswith("\n") else text + "\n").encode("utf-8", "replace")
+    if overwrite:
+        write_atomically(path, content, private=False)
+    else:
+        write_new(path, content)
