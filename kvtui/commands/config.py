@@ -18,7 +18,7 @@ from kvtui.config import (
 )
 from kvtui.config_edit import HEADER, edit, meaning, parse_value, toml, write
 from kvtui.places import themes_path
-from kvtui.state import state_path
+from kvtui.state_file import state_path
 from kvtui.text import one_line
 
 

@@ -1,7 +1,7 @@
 """The configuration file: what may stand in it, and what stands in it.
 
 It is only read here (``kvtui config set`` edits it in place, the app never rewrites it); what the
-app itself remembers is in ``kvtui.state``.
+app itself remembers is in ``kvtui.state_file``.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from kvtui.language import tr
-from kvtui.state import change_state, read_state
+from kvtui.state_file import change_state, read_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

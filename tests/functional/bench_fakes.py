@@ -104,7 +104,6 @@ class FakeRunner:
             in_flight=len(self.flying),
             done=len(here),
             wanted=stage.requests,
-            total_done=len(self.samples),
             failed=sum(s.failed for s in self.samples),
             elapsed_s=12.0,
             left_s=34.0,

@@ -10,7 +10,7 @@ from fakes import Clock, FakeSession, make_app
 from test_screen import ready, until
 
 from kvtui.places import config_path, state_path
-from kvtui.state import load_state, read_state, save_state
+from kvtui.state_file import load_state, read_state, save_state
 from kvtui.ui.app import KvtuiApp
 from kvtui.ui.opening import sessions
 

@@ -181,7 +181,7 @@ def test_toml_that_python_cannot_hold(config: dict[str, str], content: str) -> N
     Path(config["KVTUI_STATE"]).write_text(content, encoding="utf-8")
     ran = kvtui("config", "show", **config)
     assert (ran.returncode, "is not valid TOML" in ran.stderr) == (2, True)
-    code = "from kvtui.state import load_state; print(load_state())"
+    code = "from kvtui.state_file import load_state; print(load_state())"
     ran = subprocess.run(
         [sys.executable, "-c", code],
         env=os.environ | config,

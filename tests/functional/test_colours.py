@@ -11,7 +11,7 @@ from fakes import Script, make_app
 from test_screen import AUTH, AUTH_EVIDENCE, at, ready
 
 from kvtui.commands.group import kvtui
-from kvtui.state import load_state
+from kvtui.state_file import load_state
 from kvtui.ui.widgets.lines import LinesWidget
 
 MARKS = {"faint", "free", "outside"}

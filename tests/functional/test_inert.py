@@ -21,7 +21,7 @@ from textual.strip import Strip
 
 from kvtui.config import Endpoint
 from kvtui.failure import Evidence, Hint, KeyFacts, Verdict
-from kvtui.state import load_state, save_state
+from kvtui.state_file import load_state, save_state
 from kvtui.text import sanitise
 from kvtui.ui.look.rows import Span, clip, left, plain, right, wrap
 from kvtui.ui.terminal.outlet import Outlet, passed

@@ -10,7 +10,7 @@ from fakes import Script, make_app
 from test_screen import AUTH, AUTH_EVIDENCE, at, ready, shown, until
 from textual.geometry import Size
 
-from kvtui.state import load_state
+from kvtui.state_file import load_state
 from kvtui.ui.layout.splits import LEAST_ERRORS, LEAST_MEMORY, LEAST_SIDE, LEAST_STREAM, Splits
 
 ALL_KEYS = ("ctrl+left", "ctrl+right", "ctrl+up", "ctrl+down")

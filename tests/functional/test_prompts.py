@@ -9,7 +9,7 @@ import pytest
 from fakes import REMOTE, make_app
 from test_screen import at, ready, shown, until
 
-from kvtui.state import load_state
+from kvtui.state_file import load_state
 from kvtui.ui.prompt.files import listing, split
 from kvtui.ui.prompt.history import MOST, MOST_CHARACTERS, Browsing, PromptHistory
 from kvtui.ui.screens.file_picker import FilePickerScreen

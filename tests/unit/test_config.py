@@ -15,7 +15,7 @@ from kvtui.config import (
     resolve_endpoint,
     variable_problem,
 )
-from kvtui.state import load_state, save_state
+from kvtui.state_file import load_state, save_state
 from kvtui.text import redact
 
 PROFILES = """

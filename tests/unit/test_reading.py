@@ -18,7 +18,7 @@ from kvtui.memory.errors import PlanError
 from kvtui.memory.gguf_header import read_header
 from kvtui.memory.hf_config import read_config
 from kvtui.reading import lines_of, read_at_most
-from kvtui.state import read_state
+from kvtui.state_file import read_state
 from kvtui.ui.look.themes import load_theme
 
 READERS: dict[Callable[[Path], Any], type[Exception]] = {

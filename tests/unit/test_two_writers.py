@@ -17,7 +17,7 @@ from kvtui.bench.records.recorder import Recorder
 from kvtui.bench.records.schema import RecordError
 from kvtui.bench.requests.remembered import recall, remember
 from kvtui.config import Endpoint
-from kvtui.state import load_state, save_state
+from kvtui.state_file import load_state, save_state
 from kvtui.ui.remembered import Remembered
 from kvtui.ui.screens import save
 from kvtui.writing import only_writer, write_atomically
@@ -26,7 +26,7 @@ ROUNDS = 40
 WRITERS = """
 import sys
 from pathlib import Path
-from kvtui.state import save_state
+from kvtui.state_file import save_state
 who, path = sys.argv[1], Path(sys.argv[2])
 sys.stdin.readline()
 for number in range(40):

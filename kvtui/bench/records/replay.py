@@ -119,10 +119,6 @@ class ReplayRun:
         """At most ``n`` points of the running rate, oldest first."""
         return self._meter.series(n)
 
-    def tps_series(self, n: int) -> list[tuple[float, float]]:
-        """As ``samples``: (seconds after the first token, running TPS)."""
-        return [(sample.t, sample.tps) for sample in self._meter.series(n)]
-
     def gaps(self) -> Gaps:
         """The gaps between chunks so far."""
         return self._meter.gaps()

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from kvtui.config import Endpoint
-from kvtui.state import change_state, load_state
+from kvtui.state_file import change_state, load_state
 from kvtui.text import redact
 
 KEPT = timedelta(days=30)

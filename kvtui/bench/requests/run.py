@@ -60,12 +60,8 @@ class Run:
         """Tokens have come for at least so long."""
         return self._meter.flows(seconds)
 
-    def tps_series(self, n: int) -> list[tuple[float, float]]:
-        """At most ``n`` points (seconds after the first token, running TPS), oldest first."""
-        return [(sample.t, sample.tps) for sample in self._meter.series(n)]
-
     def samples(self, n: int) -> list[Sample]:
-        """As ``tps_series``, with the tokens so far beside."""
+        """At most ``n`` points of the running rate, oldest first."""
         return self._meter.series(n)
 
     def gaps(self) -> Gaps:

@@ -92,7 +92,6 @@ class Progress:
     done: int
     """Measured requests of this stage that have ended."""
     wanted: int | None
-    total_done: int
     failed: int
     elapsed_s: float
     left_s: float | None

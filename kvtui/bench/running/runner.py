@@ -144,7 +144,6 @@ class Runner:
             in_flight=len(self._flights),
             done=self._pace.done[self._now],
             wanted=stages[now].requests,
-            total_done=self._pace.total,
             failed=self._pace.failed,
             elapsed_s=perf_counter() - self._begun,
             left_s=self._pace.left(self._now, self._early),

@@ -187,7 +187,7 @@ class PromptEditor(Vertical):
         if text is not None:
             self.set_prompt(text)
         elif not len(self._browsing):
-            self.app.notify(tr("No prompt was sent yet."), markup=False)
+            self.app.notify(tr("No other prompt was sent yet."), markup=False)
         self._browsed = area.text
         self._check()
 
