@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from fakes import make_app
-from test_screen import ready
+from test_screen import at, ready, until
 from textual.widgets import Input, TextArea
 
 from kvtui.ui.messages import ServerSaid
@@ -76,3 +76,31 @@ async def test_what_happens_behind_a_screen_paints_only_what_is_seen_of_it(
         assert app.screen is main
         text = "\n".join(strip.text for strip in main._compositor.render_strips())
         assert main.stream.text.history.text().split()[0] in text
+
+
+def ticking(app: Any) -> list[str]:
+    """The timers that will fire."""
+    nodes = [
+        app,
+        *(node for screen in app.screen_stack for node in screen.walk_children(with_self=True)),
+    ]
+    return [
+        f"{node!r}: {timer!r}" for node in nodes for timer in node._timers if timer._active.is_set()
+    ]
+
+
+@pytest.mark.parametrize("keys", [[], ["t"], ["F"], ["f2"], *FIELDS, *OVER], ids="+".join)
+async def test_nothing_ticks_at_rest(
+    keys: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setenv("KVTUI_RUNS", str(tmp_path / "runs"))
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = await ready(pilot)
+        await pilot.press("enter")
+        await at(pilot, 60.0)
+        assert not main.conductor.running
+        for key in keys:
+            await pilot.press(key)
+            await pilot.pause()
+        await until(pilot, lambda: not ticking(app), seconds=3)
