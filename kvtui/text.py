@@ -68,14 +68,49 @@ def one_line(text: str, limit: int = 200) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
-def padded(text: str, cells: int) -> str:
-    """``text`` with spaces after it to ``cells`` of a terminal, where wide characters take two."""
+def wide_in(text: str) -> int:
+    """How many characters of ``text`` take two cells of a terminal."""
     if text.isascii():
-        return text.ljust(cells)
+        return 0
     from unicodedata import east_asian_width
 
-    wide = sum(east_asian_width(char) in "WF" for char in text)
-    return text.ljust(max(0, cells - wide))
+    return sum(east_asian_width(char) in "WF" for char in text)
+
+
+def padded(text: str, cells: int) -> str:
+    """``text`` with spaces after it to ``cells`` of a terminal, where wide characters take two."""
+    return text.ljust(max(0, cells - wide_in(text)))
+
+
+_PIECES = re.compile(
+    "[\uff08\u201c]*[\u2e80-\uffef](?:[\uff0c\u3002\uff1b\uff1a\u3001\uff09\u201d]+)?"
+    "|[^\\s\u2e80-\uffef\u201c]+|\\s+|."
+)
+"""A wide character with the marks that stay with it, a word, white space."""
+
+
+def wrapped(text: str, cells: int, first: str, rest: str) -> list[str]:
+    """Lines of at most ``cells``, the first behind ``first``, the others behind ``rest``.
+
+    Text with wide characters is parted between them too; other text at its spaces.
+    """
+    if not wide_in(text):
+        import textwrap
+
+        return textwrap.wrap(
+            text, cells, initial_indent=first, subsequent_indent=rest,
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+    lines, line = [], first
+    begun = False
+    for piece in _PIECES.findall(text):
+        size = len(line) + wide_in(line) + len(piece) + wide_in(piece)
+        if begun and size > cells:
+            lines.append(line.rstrip())
+            line, begun = rest, False
+        if begun or not piece.isspace():
+            line, begun = line + piece, True
+    return [*lines, line.rstrip()]
 
 
 # --- units ----------------------------------------------------------------------------------------

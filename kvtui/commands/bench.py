@@ -25,7 +25,9 @@ from kvtui.commands.export import print_record
 from kvtui.commands.interrupts import Interrupts, interrupts_noted
 from kvtui.commands.options import endpoint_options
 from kvtui.commands.output import print_json
+from kvtui.commands.speech import lang_option, speak_as_configured
 from kvtui.config import ConfigError, load_settings
+from kvtui.language import tr
 from kvtui.text import one_line
 
 if TYPE_CHECKING:
@@ -40,8 +42,10 @@ if TYPE_CHECKING:
 @endpoint_options
 @shared_request_options
 @bench_options
+@lang_option
 def bench(
     preset: str | None,
+    lang: str | None,
     as_json: bool,
     shape: str | None,
     listed: bool,
@@ -56,6 +60,8 @@ def bench(
     143 terminated.
     """
     shape = "json" if as_json else shape or "text"
+    if shape in ("text", "markdown"):  # what machines read is English
+        speak_as_configured(lang)
     if listed:
         _list(as_json=shape == "json")
         return
@@ -72,7 +78,7 @@ def _list(*, as_json: bool) -> None:
         return
     width = max(map(len, PRESETS))
     for preset in PRESETS.values():
-        click.echo(f"{preset.name:{width}}  {preset.about}")
+        click.echo(f"{preset.name:{width}}  {tr(preset.about)}")
     click.echo(f"{'FILE.toml':{width}}  Your own: prompts, lengths, levels, repeats, limits.")
 
 
@@ -131,7 +137,7 @@ def _refused(name: str, prepared: Prepared, preset: str, shape: str) -> int | No
     from kvtui.bench.requests.models import model_missing
 
     endpoint = prepared.endpoint
-    where = "the embedded engine" if endpoint.embedded else endpoint.base_url
+    where = tr("the embedded engine") if endpoint.embedded else endpoint.base_url
     say(f"{name}{one_line(prepared.model or 'no model')} at {one_line(where)}")
     for note in prepared.notes:
         say(note)
@@ -183,7 +189,7 @@ def _measure(
     except RecordError as error:
         raise BadInput(str(error)) from None
     recorder = begun.recorder
-    say(f"record: {recorder.path}")
+    say(tr("record: {path}", path=recorder.path))
     stop.then(begun.runner.stop)
     outcome = _watch(begun.runner, recorder)
     stopped = outcome.stopped
@@ -191,7 +197,7 @@ def _measure(
     if recorder.error:
         say(f"the record is not whole: {recorder.path} cannot be written: {recorder.error}")
     if stopped:
-        say(f"interrupted; go on with: kvtui bench --resume {recorder.path}")
+        say(tr("interrupted; go on with: kvtui bench --resume {path}", path=recorder.path))
     status = print_record(whole, shape, interrupted=stopped, plot=flags["plot"])
     return stop.status if stopped else status
 

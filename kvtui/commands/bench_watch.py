@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kvtui.bench.work.labels import label_shown
+from kvtui.language import counted, later, tr
 from kvtui.text import clock_time, one_line
 
 if TYPE_CHECKING:
@@ -34,8 +36,12 @@ class Teller:
             say(event.text)
         elif isinstance(event, StageStarted):
             progress = self._runner.progress()
-            of = "" if progress.searching else f" {event.stage + 1} of {progress.stages}"
-            say(f"level{of}: {event.label}")
+            label = label_shown(event.label)
+            if progress.searching:
+                say(tr("level: {label}", label=label))
+            else:
+                at = {"n": event.stage + 1, "all": progress.stages}
+                say(tr("level {n} of {all}: {label}", label=label, **at))
             self._told = monotonic()
         elif isinstance(event, StageEnded):
             if event.why:
@@ -43,10 +49,15 @@ class Teller:
         elif isinstance(event, RequestEnded) and monotonic() - self._told >= _TELL_S:
             self._told = monotonic()
             progress = self._runner.progress()
-            wanted = f" of {progress.wanted}" if progress.wanted else ""
-            failed = f", {progress.failed} failed" if progress.failed else ""
-            left = "" if progress.left_s is None else f", about {clock_time(progress.left_s)} left"
-            say(f"  {progress.done}{wanted} requests{failed}{left}")
+            done, wanted, failed = progress.done, progress.wanted, progress.failed
+            told = counted(done, later("{n} request"), later("{n} requests"))
+            if wanted:
+                told = tr("{done} of {wanted} requests", done=done, wanted=wanted)
+            if failed:
+                told += tr(", {n} failed", n=failed)
+            if progress.left_s is not None:
+                told += tr(", about {time} left", time=clock_time(progress.left_s))
+            say(f"  {told}")
 
 
 def say(text: str) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from kvtui.bench.evaluation.results import Results
 from kvtui.bench.export.tables import RARE, RARE_NOTE, table, told_of
-from kvtui.text import UNKNOWN, one_line
+from kvtui.language import later, tr
+from kvtui.text import UNKNOWN, one_line, padded, wide_in, wrapped
 
 WIDTH = 80
 """Where no terminal tells another."""
-_MARKS = {True: "yes", False: "no", None: "·"}
+_MARKS = {True: later("yes"), False: later("no"), None: "·"}
 _PROSE = 100
 """Cells of a line of sentences, at most."""
 _LABEL = 34
@@ -32,17 +32,16 @@ def text(results: Results, width: int = WIDTH) -> list[str]:
     if results.levels:
         lines += ["", *_blocks(table(results.levels), width)]
     if any("~" in line for line in lines):
-        lines += textwrap.wrap(RARE_NOTE, max(40, width), subsequent_indent="  ")
+        lines += wrapped(tr(RARE_NOTE), max(40, width), "", "  ")
     if results.findings:
         lines.append("")
     for finding in results.findings:
-        lines += textwrap.wrap(
+        mark = tr(_MARKS[finding.holds])
+        lines += wrapped(
             one_line(finding.message, 600),
             min(_PROSE, max(40, width)),
-            initial_indent=f"{_MARKS[finding.holds]:>3}  ",
-            subsequent_indent=" " * 5,
-            break_long_words=False,
-            break_on_hyphens=False,
+            f"{mark:>{3 - wide_in(mark)}}  ",
+            " " * 5,
         )
     return lines
 
@@ -55,16 +54,19 @@ def _blocks(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
     told = [column for column in figures if set(column[1:]) != {UNKNOWN}]
     figures = told or figures
     wide = [max(map(len, column)) for column in figures]
-    label = max(map(len, labels))
+    label = max(len(cell) + wide_in(cell) for cell in labels)
     if label + sum(w + 2 for w in wide) > width:
         label = min(label, _LABEL)
-    labels = [cell if len(cell) <= label else cell[: label - 1] + "…" for cell in labels]
+    labels = [
+        cell if len(cell) + wide_in(cell) <= label else cell[: label - 1 - wide_in(cell)] + "…"
+        for cell in labels
+    ]
     for number, block in enumerate(_parted(figures, wide, width - label)):
         if number:
             yield ""
         for line, name in enumerate(labels):
             cells = [figures[at][line].rjust(wide[at]) for at in block]
-            yield "  ".join([name.ljust(label), *cells]).rstrip()
+            yield "  ".join([padded(name, label), *cells]).rstrip()
 
 
 def _parted(

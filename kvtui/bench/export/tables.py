@@ -12,7 +12,9 @@ from kvtui.bench.evaluation.results import Results
 from kvtui.bench.figures.levels import Level
 from kvtui.bench.figures.quantiles import Figure
 from kvtui.bench.figures.sample import Sample
-from kvtui.text import UNKNOWN, clock_time, many, milliseconds, one_line, rate, sanitise
+from kvtui.bench.work.labels import label_shown
+from kvtui.language import counted, later, tr
+from kvtui.text import UNKNOWN, clock_time, milliseconds, one_line, rate, sanitise
 
 _Cell = Callable[[Level], str]
 
@@ -71,7 +73,7 @@ def _prompt(row: Level) -> str:
 
 
 _COLUMNS: tuple[tuple[str, _Cell], ...] = (
-    ("level", lambda row: one_line(row.label, 40)),
+    ("level", lambda row: one_line(label_shown(row.label), 40)),
     ("n", lambda row: str(row.completed)),
     ("failed", _failed),
     ("prompt", _prompt),
@@ -93,18 +95,20 @@ _GOOD: tuple[str, _Cell] = (
 )
 
 
-RARE_NOTE = "~ too few requests for that percentile: it is near the largest value."
+RARE_NOTE = later("~ too few requests for that percentile: it is near the largest value.")
 
 
 def told_of(results: Results) -> tuple[str, str]:
     """Which preset, of whom; and how many requests there were, what came of them, how long."""
     record = results.record
     endpoint = record.header.get("endpoint") or {}
-    where = endpoint.get("base_url") or "the embedded engine"
-    about = f"{record.workload.preset}: {endpoint.get('model') or ''} at {where}"
+    preset = record.workload.preset
+    where = endpoint.get("base_url") or tr("the embedded engine")
+    model = endpoint.get("model") or ""
+    about = tr("{preset}: {model} at {where}", preset=preset, model=model, where=where)
     if len(record.workload.targets) > 1:
-        names = " and ".join(target.name for target in record.workload.targets)
-        about = f"{record.workload.preset}: {names}"
+        names = tr(" and ").join(label_shown(target.name) for target in record.workload.targets)
+        about = f"{preset}{tr(': ')}{names}"
     stretches: Counter[tuple[int, int]] = Counter()
     count = failed = 0
     for sample in record.samples:
@@ -113,12 +117,13 @@ def told_of(results: Results) -> tuple[str, str]:
         if not sample.warmup and not sample.stopped:
             count += 1
             failed += sample.failed
-    parts = [many(count, "request"), f"{failed or 'none'} failed"]
+    parts = [counted(count, later("{n} request"), later("{n} requests"))]
+    parts.append(tr("{n:,} failed", n=failed) if failed else tr("none failed"))
     if not record.finished:
-        parts.append("not finished")
+        parts.append(tr("not finished"))
     if count:
-        parts.append(f"{clock_time(stretches.total())} of measuring")
-    return one_line(about, 300), ", ".join(parts)
+        parts.append(tr("{time} of measuring", time=clock_time(stretches.total())))
+    return one_line(about, 300), tr(", ").join(parts)
 
 
 def table(levels: Sequence[Level]) -> list[list[str]]:
