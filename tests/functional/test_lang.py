@@ -123,6 +123,12 @@ def test_a_plan_in_chinese_keeps_its_columns() -> None:
     assert "32 layers × 2,048 tokens" in machine
 
 
+def test_bench_tells_of_its_presets_in_chinese() -> None:
+    listed = kvtui("bench", "--list", "--lang", "zh").stdout
+    assert all(not line.isascii() for line in listed.splitlines()[:3])
+    assert kvtui("bench", "--list", "--json", "--lang", "zh").stdout.isascii()
+
+
 def test_what_machines_read_is_english(tmp_path: Path) -> None:
     import json
 

@@ -182,3 +182,13 @@ def test_one_is_no_plural() -> None:
 def test_did_you_mean() -> None:
     assert text.did_you_mean("base_ulr", ["base_url", "model"]) == " (did you mean base_url?)"
     assert text.did_you_mean("zzz", ["base_url", "model"]) == ""
+
+
+def test_chinese_is_wrapped_by_cells_and_its_marks_stay_with_it() -> None:
+    said = "预填充用 40.0 ms 读完提示词，随后解码逐个生成 token：这就是 TTFT（首 token 延迟）。"
+    lines = text.wrapped(said, 24, "✓ ", "  ")
+    assert all(len(line) + text.wide_in(line) <= 24 for line in lines)
+    assert not any(line.strip()[0] in "，。：）" for line in lines)
+    assert "".join("".join(lines).split()) == "✓" + "".join(said.split())
+    assert text.wrapped("one two three", 9, "", "  ") == ["one two", "  three"]
+    assert text.padded("显卡", 6) == "显卡  "
