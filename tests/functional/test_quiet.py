@@ -100,7 +100,7 @@ async def test_nothing_ticks_at_rest(
         await pilot.press("enter")
         await at(pilot, 60.0)
         assert not main.conductor.running
-        for key in keys:
+        for key in keys[1:] if keys[:1] == ["enter"] else keys:  # a run there was already
             await pilot.press(key)
             await pilot.pause()
         await until(pilot, lambda: not ticking(app), seconds=3)
