@@ -80,7 +80,7 @@ class KvtuiApp(App[int]):
         guard_pastes()
         self.options = dict(options or {})
         self.conductor: Conductor | None = None
-        self.remembered = Remembered(self._say_unremembered)
+        self.remembered = Remembered(self.warn)
         self.main = MainScreen(self, fps=int(self.options.get("fps") or 30))
         self._opener = opener
         self._outlet = Outlet()
@@ -273,8 +273,8 @@ class KvtuiApp(App[int]):
         self.theme = name
         self.remembered.put("theme", name)
 
-    def _say_unremembered(self, sentence: str) -> None:
-        """Told by the writer's thread."""
+    def warn(self, sentence: str) -> None:
+        """A notice; from any thread."""
         self.call_later(self.notify, sentence, severity="warning", markup=False, timeout=8)
 
 

@@ -107,6 +107,10 @@ async def test_a_folder_that_cannot_be_written_is_said(
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("KVTUI_RUNS", str(tmp_path / "file" / "runs"))
     app = KvtuiApp({"max_tokens": 8})
+
+    def said(words: str) -> list[str]:
+        return [notice.message for notice in app._notifications if words in notice.message]
+
     async with app.run_test(size=(120, 40)) as pilot:
         main = app.main
         await until(
@@ -114,11 +118,11 @@ async def test_a_folder_that_cannot_be_written_is_said(
         )
         await pilot.press("enter")
         await ended(pilot)
-        await until(pilot, lambda: main.conductor.history.error, seconds=10)
+        await until(pilot, lambda: said("Runs are not recorded"), seconds=10)
+        assert "cannot be written" in said("Runs are not recorded")[0]
         await pilot.press("enter")
         await ended(pilot)
-        said = [notice.message for notice in app._notifications]
-        assert any("Runs are not recorded" in text and "cannot be written" in text for text in said)
+        assert len(said("Runs are not recorded")) == 1
 
 
 @pytest.mark.parametrize("keys", [["h"], ["x", "h"], ["h", "x", "h", "x", "h"]])

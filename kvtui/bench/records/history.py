@@ -6,7 +6,7 @@ The screen's are written by a thread of their own: a disk that is slow or gone h
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
@@ -150,9 +150,22 @@ def _header(run: FinishedRun, request: Request) -> Mapping[str, Any]:
 class RunHistory:
     """Puts the screen's runs into the folder of runs."""
 
-    def __init__(self, folder: Path | None = None, keep: int = KEEP) -> None:
+    def __init__(
+        self,
+        folder: Path | None = None,
+        keep: int = KEEP,
+        say: Callable[[str], object] = lambda _: None,
+    ) -> None:
+        """Nothing is written before there is a run.
+
+        Args:
+            folder: Where the records go; None: where all do.
+            keep: How many single runs stay.
+            say: Told from another thread why runs are not recorded, once until they are again.
+        """
         self.error = ""
         """Why the latest run could not be recorded."""
+        self._say = say
         self._folder = folder
         self._keep = keep
         self._jobs: SimpleQueue[FinishedRun | None] = SimpleQueue()
@@ -187,8 +200,12 @@ class RunHistory:
             try:
                 self._write(run)
             except (RecordError, OSError, ValueError) as error:
-                self.error = str(error)
+                self.error, before = str(error), self.error
+                if self._writer is not None:
+                    self._writer.close()
                 self._writer = None
+                if not before:
+                    self._say(self.error)
         if self._writer is not None:
             self._writer.close()
 
@@ -200,7 +217,9 @@ class RunHistory:
             self._writer = RunWriter(new_path(_NAME, folder))
             prune(folder, self._keep - 1)
         self._writer.add(run)
-        self.error = self._writer.error
+        if self._writer.error:  # the disk has filled up since it was begun
+            raise RecordError(self._writer.error)
+        self.error = ""
 
 
 def prune(folder: Path, keep: int) -> None:

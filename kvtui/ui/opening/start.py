@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kvtui.language import tr
+from kvtui.text import one_line
 from kvtui.ui.endpoint.view import expected_view
 from kvtui.ui.messages import ConductorReady, MemoryReady
 from kvtui.ui.opening.prompt import build_request, initial_form, read_files
@@ -45,5 +47,8 @@ def open_all(app: AppLike) -> None:
     if settings.defaults.record:
         from kvtui.bench.records.history import RunHistory
 
-        conductor.history = RunHistory()
+        def unrecorded(trouble: str) -> None:
+            app.warn(one_line(tr("Runs are not recorded: {trouble}", trouble=trouble)))
+
+        conductor.history = RunHistory(say=unrecorded)
     sessions.begin(settings)

@@ -341,11 +341,6 @@ class Conductor:
         self._results.append(figures)
         if self.history is not None and not self.mark:  # what is played again is no new run
             self.history.add(run, figures, self._index, self._repeats, self.prepared)
-            if (trouble := self.history.error) and trouble not in self._said:
-                self._said.add(trouble)
-                self._notes.append(
-                    one_line(tr("Runs are not recorded: {trouble}", trouble=trouble))
-                )
         verdict = figures.verdict
         if self.endpoint.embedded and not is_demo(self._answering):
             samples = run.samples(COURSE_POINTS)
