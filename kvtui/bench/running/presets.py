@@ -207,37 +207,37 @@ PRESETS: dict[str, Preset] = {
     for preset in (
         Preset(
             "article",
-            "Short output against long, a long prompt to summarise; each three times.",
+            "Short output against long, a long prompt, three times.",
             article,
         ),
         Preset(
             "sweep",
-            "Throughput and latency at each concurrency or request rate; the knee, the goodput.",
+            "Throughput and latency by streams or rate; the knee.",
             sweep,
         ),
         Preset(
             "prefill",
-            "TTFT against prompt length, cold and again: prefill rate, fixed cost, prefix cache.",
+            "TTFT by prompt length, cold and warm: prefill rate.",
             prefill,
         ),
         Preset(
             "kv-evidence",
-            "Time per token against position: whether a KV cache is at work, with intervals.",
+            "Time per token by position: is a KV cache at work?",
             kv_evidence,
         ),
         Preset(
             "quality-of-stream",
-            "How a stream arrives: tokens a chunk, buffering, gaps and stalls, first bytes.",
+            "Tokens a chunk, buffering, gaps, stalls, first bytes.",
             quality_of_stream,
         ),
         Preset(
             "compare-endpoints",
-            "The same work on several endpoints in turn: ratios of each pair of requests.",
+            "The same work on several endpoints: ratios of pairs.",
             compare_endpoints,
         ),
         Preset(
             "precision",
-            "The embedded engine's weights and cache in f32, f16, int8: speed, bytes, logits.",
+            "The embedded engine in f32, f16, int8: speed, logits.",
             precision,
         ),
     )
