@@ -282,6 +282,20 @@ def _cautions(
                     ),
                 )
             )
+        known = row.tpot_ms.n if row.tpot_ms else 0
+        if row.max_tokens > 1 and known < row.completed / 2:
+            found.append(
+                Finding(
+                    "few_tpot",
+                    tr(
+                        "{label}: {n} of {all} answers have a TPOT; the others came whole or in"
+                        " bursts, which tells of no pace.",
+                        label=label,
+                        n=known,
+                        all=row.completed,
+                    ),
+                )
+            )
         if row.client is not None and row.client.client_bound:
             found.append(
                 Finding(

@@ -146,7 +146,7 @@ def _level_row(live: LiveState, width: int) -> Row:
     progress = live.progress
     assert progress is not None
     wanted = progress.wanted
-    of = tr("{done} of ", done=progress.done) if wanted else ""
+    of = tr("{done} of ", done=f"{progress.done:,}") if wanted else ""
     count = of + counted(wanted or progress.done, later("{n} request"), later("{n} requests"))
     words = tr("getting ready") if live.preparing else one_line(label_shown(progress.label), 60)
     label = row((words, "strong"))

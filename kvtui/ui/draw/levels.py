@@ -22,6 +22,7 @@ _CAUTIONS = {
     "client_bound": ("▲", "warn"),
     "estimated_count": ("~", "warn"),
     "short_output": ("▲", "warn"),
+    "few_tpot": ("▲", "warn"),
 }
 
 
@@ -94,7 +95,7 @@ def _failed(level: Level) -> str:
 
 
 _COLUMNS = (
-    _Column("n", lambda level: str(level.completed), 0),
+    _Column("n", lambda level: f"{level.completed:,}", 0),
     _Column(later("failed"), _failed, 1),
     _Column(later("prompt"), _prompt, 5),
     _Column("TTFT", _middle("ttft_ms"), 0, "strong"),

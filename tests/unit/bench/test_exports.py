@@ -101,6 +101,21 @@ def test_failures_have_a_column_where_there_are_some(tmp_path: Path) -> None:
     assert "2 server.internal" in told
 
 
+def test_a_tpot_that_few_answers_have_is_said_to_be_so(tmp_path: Path) -> None:
+    found = results(tmp_path, expand(Spec(prompts=("Hi",), requests=10), "own"))
+    told = {finding.code for finding in found.findings}
+    assert "few_tpot" not in told
+    whole = [
+        msgspec.structs.replace(s, tpot_ms=None if s.index else 9.6) for s in found.record.samples
+    ]
+    (finding,) = [
+        f
+        for f in results_of(replace(found.record, samples=tuple(whole))).findings
+        if f.code == "few_tpot"
+    ]
+    assert "1 of 10 answers have a TPOT" in finding.message
+
+
 def test_where_all_failed_no_figure_has_a_column_and_each_sentence_its_stop(
     tmp_path: Path,
 ) -> None:
