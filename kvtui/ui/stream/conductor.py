@@ -292,20 +292,7 @@ class Conductor:
         if not (done or began) and moment - self._measured < self.figures_s:
             return Frame(self._stream, self._live, text, running=True)
         self._measured = moment
-        snapshot = run.snapshot()
-        self._live = (snapshot.prompt_tokens or 0) + (snapshot.tokens or 0)
-        asked = self._asked or self.form
-        self._stream = StreamState(
-            snapshot=snapshot,
-            series=tuple((sample.tokens, sample.tps) for sample in run.samples(SERIES_POINTS)),
-            gaps=run.gaps() if self.wants_gaps else None,
-            max_tokens=asked.max_tokens,
-            run=self._index,
-            repeats=self._repeats,
-            median=self._stream.median,
-            kv_cache=asked.kv_cache,
-            compared=self._effect.compared,
-        )
+        self._measure(run)
         finished: tuple[RunFigures, ...] = ()
         if done:
             figures = self._finish(run)
@@ -324,19 +311,29 @@ class Conductor:
             notes,
         )
 
+    def _measure(self, run: RunLike) -> None:
+        """How the run stands now."""
+        snapshot = run.snapshot()
+        self._live = (snapshot.prompt_tokens or 0) + (snapshot.tokens or 0)
+        asked = self._asked or self.form
+        self._stream = StreamState(
+            snapshot=snapshot,
+            series=tuple((sample.tokens, sample.tps) for sample in run.samples(SERIES_POINTS)),
+            gaps=run.gaps() if self.wants_gaps else None,
+            max_tokens=asked.max_tokens,
+            run=self._index,
+            repeats=self._repeats,
+            median=self._stream.median,
+            kv_cache=asked.kv_cache,
+            compared=self._effect.compared,
+        )
+
     def _finish(self, run: RunLike) -> RunFigures | None:
+        """Take over what a run came to, and begin the next repeat; None where it was lost."""
         try:
             figures = run.result(RESULT_S)
         except (Exception, CancelledError) as error:  # noqa: BLE001 - our mistake, not the user's
-            self._run = None
-            self.trouble = tr(
-                "The request was lost: {name} {error}",
-                name=type(error).__name__,
-                error=one_line(str(error)),
-            )
-            self._stream = replace(
-                self._stream, snapshot=replace(self._stream.snapshot, phase="failed"), failed=True
-            )
+            self._lose(error)
             return None
         self._results.append(figures)
         if self.history is not None and not self.mark:  # what is played again is no new run
@@ -352,6 +349,26 @@ class Conductor:
             failed=verdict.is_failure,
             median=median_of(self._results) if self._repeats > 1 else None,
         )
+        self._log(run, figures)
+        self._run = None
+        if self._index < self._repeats and not self._stopping and not verdict.is_failure:
+            self._next()
+        return figures
+
+    def _lose(self, error: BaseException) -> None:
+        """A run has no figures: kvtui itself went wrong."""
+        self._run = None
+        self.trouble = tr(
+            "The request was lost: {name} {error}",
+            name=type(error).__name__,
+            error=one_line(str(error)),
+        )
+        self._stream = replace(
+            self._stream, snapshot=replace(self._stream.snapshot, phase="failed"), failed=True
+        )
+
+    def _log(self, run: RunLike, figures: RunFigures) -> None:
+        """What went wrong, and what was changed on the way, with no key in it."""
         key = self.prepared.endpoint.api_key if self.prepared is not None else None
         notes = [redact(note, key) for note in run.notes]
         hints = (*figures.hints, *(Hint("note", note) for note in notes))
@@ -359,13 +376,9 @@ class Conductor:
         self._notes += [note for note in notes if note not in self._said]
         self._said.update(notes)
         failure = Failure(
-            "", verdict, figures.evidence, self.model, figures=figures, sent=run.sent()
+            "", figures.verdict, figures.evidence, self.model, figures=figures, sent=run.sent()
         )
         self.failures.record(failure, hints)
-        self._run = None
-        if self._index < self._repeats and not self._stopping and not verdict.is_failure:
-            self._next()
-        return figures
 
     def asked(self) -> tuple[Sent, Evidence | None] | None:
         """The request of the failure shown, else the latest one, else the one that Enter sends."""
