@@ -178,3 +178,11 @@ def test_certain_needs_enough() -> None:
     assert not certain(20, [steady, noisy], 0.05)
     assert not certain(5, [steady[:5]], 0.05)
     assert not certain(20, [steady, []], 0.05)  # one of the figures nobody told
+
+
+def test_prompts_that_begin_alike_by_chance_are_cold() -> None:
+    """llama.cpp caches to the token: a shared first word is no prefix that was sent before."""
+    assert not sample(0, 0.0, cached_prompt_tokens=26).warm(24)
+    assert sample(0, 0.0, cached_prompt_tokens=40).warm(24)
+    assert not sample(0, 0.0, cached_prompt_tokens=1).warm()
+    assert sample(0, 0.0, cached_prompt_tokens=16).warm()  # a block of vLLM's
