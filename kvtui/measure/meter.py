@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from time import perf_counter
 
 from kvtui.failure import Evidence, Verdict
@@ -114,8 +115,9 @@ class Meter:
         self._figures: RunFigures | None = None
         self._last_piece = 0.0
         self._mask = Mask(secrets)
+        # Nothing here points back at the meter: a thousand that wait for a collection are 5 MB.
         self._masked: defaultdict[DeltaKind, MaskedStream] = defaultdict(
-            lambda: MaskedStream(self._mask)
+            partial(MaskedStream, self._mask)
         )
         if keep_pieces:
             self._tally.fresh = []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import time
+import weakref
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
@@ -124,6 +126,26 @@ def test_a_firehose_loses_nothing(session: Session, server: TimingServer) -> Non
     figures = ask(session, server, "fire20000").result(60)
     assert figures.chunks == figures.completion_tokens == 20_000
     assert len(figures.content) == 20_000 * len(" hello")
+
+
+def test_a_request_that_is_over_leaves_nothing(session: Session, server: TimingServer) -> None:
+    """No circle of references: while streams are read, nobody looks for those, and they add up."""
+    ask(session, server, "plain").result(30)  # what is made once is made
+    gc.collect()
+    gc.disable()
+    try:
+        meters = []
+        for _ in range(3):
+            runs = [ask(session, server, "think") for _ in range(4)]
+            meters += [weakref.ref(run._meter) for run in runs]
+            assert all(run.result(30) for run in runs)
+            del runs
+        deadline = time.monotonic() + 20
+        while sum(meter() is not None for meter in meters) > 4 and time.monotonic() < deadline:
+            time.sleep(0.01)  # the session's thread lets go of them after it has told
+        assert sum(meter() is not None for meter in meters) <= 4  # the last one of a connection
+    finally:
+        gc.enable()
 
 
 def assert_gone(server: TimingServer) -> None:
