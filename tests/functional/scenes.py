@@ -23,7 +23,7 @@ async def drawn(pilot: Any) -> None:
     screen = pilot.app.screen
     if screen is pilot.app.main or isinstance(screen, TourScreen):
         chart = screen.stream.chart
-        await until(pilot, lambda: chart is None or chart._imported)
+        await until(pilot, lambda: chart is None or chart.can_plot)
         screen.parts.frames.tick()
         await pilot.pause()
 
