@@ -82,16 +82,18 @@ async def finished(app: KvtuiApp, pilot: Pilot[int]) -> None:
     await pilot.pause(0.3)
 
 
-async def start(app: KvtuiApp, pilot: Pilot[int]) -> None:
-    """The screen before the first run."""
-    await ready(app, pilot)
-
-
 async def streaming(app: KvtuiApp, pilot: Pilot[int]) -> None:
     """Half-way through an answer."""
     await ready(app, pilot)
     await pilot.press("enter")
     await tokens(app, pilot, 260)
+
+
+async def zoomed_memory(app: KvtuiApp, pilot: Pilot[int]) -> None:
+    """All that the Memory pane knows of a large model for some users."""
+    await as_if(app, pilot)
+    await pilot.press("2")
+    await pilot.pause(0.5)
 
 
 async def as_if(app: KvtuiApp, pilot: Pilot[int]) -> None:
@@ -106,13 +108,6 @@ async def cache_off(app: KvtuiApp, pilot: Pilot[int]) -> None:
     await ready(app, pilot)
     await pilot.press("k", "enter")
     await tokens(app, pilot, 160)
-
-
-async def chart(app: KvtuiApp, pilot: Pilot[int]) -> None:
-    """TPS over the answer."""
-    await ready(app, pilot)
-    await pilot.press("enter", "t")
-    await finished(app, pilot)
 
 
 async def failure(app: KvtuiApp, pilot: Pilot[int]) -> None:
@@ -177,7 +172,6 @@ async def runs(app: KvtuiApp, pilot: Pilot[int]) -> None:
 PICTURES: dict[
     str, tuple[Callable[[KvtuiApp, Pilot[int]], Awaitable[None]], str, dict[str, object]]
 ] = {
-    "start-120x40": (start, "120x40", {}),
     "streaming-120x40": (streaming, "120x40", {}),
     "streaming-80x24": (streaming, "80x24", {}),
     "streaming-200x50": (streaming, "200x50", {}),
@@ -187,15 +181,17 @@ PICTURES: dict[
         "120x40",
         {"arch": "Llama-3.1-8B", "gpu": "80GB", "concurrency": 64},
     ),
+    "memory-120x40": (
+        zoomed_memory,
+        "120x40",
+        {"arch": "Llama-3.3-70B", "gpu": "80GB", "weights": "fp8", "concurrency": 4},
+    ),
     "cache-off-120x40": (cache_off, "120x40", {}),
-    "chart-120x40": (chart, "120x40", {}),
     "planner-120x40": (planner, "120x40", {"arch": "Llama-3.1-8B", "context": 8192}),
     "experiments-sweep-120x40": (sweep_live, "120x40", {}),
     "experiments-kv-evidence-120x40": (cache_evidence, "120x40", {}),
     "runs-120x40": (runs, "120x40", {}),
     "failure-auth-120x40": (failure, "120x40", {"model": "demo-auth"}),
-    "failure-network-120x40": (failure, "120x40", {"model": "demo-network"}),
-    "failure-filter-80x24": (failure, "80x24", {"model": "demo-filter"}),
 }
 
 

@@ -69,6 +69,17 @@ async def test_search_counts_goes_on_and_back_and_leaves() -> None:
         assert main.stream.search is None
 
 
+async def test_a_scrollbar_that_comes_with_much_text_stands_where_the_text_does() -> None:
+    app = make_app(script(" ".join(f"word{n}" for n in range(400))))
+    async with app.run_test(size=(80, 24)) as pilot:
+        text = (await streamed(pilot, 2.0)).stream.text  # half of it in one frame
+        await until(pilot, lambda: text.show_vertical_scrollbar)
+        await pilot.pause()
+        bar = text.vertical_scrollbar
+        assert text.scroll_y == text.max_scroll_y > 0
+        assert (bar.position, bar.window_virtual_size) == (text.scroll_y, len(text.history))
+
+
 async def test_a_match_across_a_line_end_is_marked_on_both_lines() -> None:
     app = make_app(script("x " * 30 + "left right " * 40))
     async with app.run_test(size=(80, 24)) as pilot:

@@ -136,6 +136,11 @@ class TextView(ScrollView, can_focus=True):
             return
         self.set_reactive(TextView.virtual_size, size)
 
+    def watch_show_vertical_scrollbar(self, shown: bool) -> None:
+        """One that comes with much text at once is placed when it is there, not before."""
+        if shown:
+            self.call_after_refresh(self._place_scrollbar)
+
     def _place_scrollbar(self) -> None:
         """A scrollbar that has just come knows nothing of where the text stands."""
         self._bar = None
