@@ -184,7 +184,7 @@ PICTURES: dict[
     "memory-120x40": (
         zoomed_memory,
         "120x40",
-        {"arch": "Llama-3.3-70B", "gpu": "80GB", "weights": "fp8", "concurrency": 4},
+        {"arch": "Qwen3-32B", "gpu": "80GB", "concurrency": 8},
     ),
     "cache-off-120x40": (cache_off, "120x40", {}),
     "planner-120x40": (planner, "120x40", {"arch": "Llama-3.1-8B", "context": 8192}),

@@ -302,6 +302,8 @@ def spark_row(state: StreamState, width: int) -> Row:
     series = [tps for _, tps in state.series]
     start = next(at for at, tps in enumerate(series) if tps)
     series = series[start:]  # before the second stamp there is no rate, which is not a slow one
+    if state.running and state.snapshot.running_tps is not None:
+        series.append(state.snapshot.running_tps)  # one "now", here and in the large figures
     low, high, now = min(series), max(series), series[-1]
     now_word = tr("now") if state.running else tr("last")
     if width >= WIDE:

@@ -6,7 +6,7 @@ import pytest
 
 from kvtui.measure.figures import Snapshot
 from kvtui.ui.draw.memory import memory_rows
-from kvtui.ui.draw.stream import figures, phase_bar
+from kvtui.ui.draw.stream import figures, phase_bar, spark_row
 from kvtui.ui.look.rows import plain, width_of, wrap
 from kvtui.ui.state import BarPart, MemoryState, StreamState
 
@@ -21,7 +21,7 @@ def test_the_live_tokens_are_never_cut(width: int, users: int, live: int, reserv
         ready=True, model="m", users=users, live_tokens=live, reserved_tokens=reserved
     )
     rows = [plain(line) for line in memory_rows(state, width, 20)]
-    (line,) = [line for line in rows if "seq" in line]
+    (line,) = [line for line in rows if "seq" in line and "/" in line]
     assert len(line) == width
     assert line.replace(" ", "").endswith(f"{live:,}/{reserved:,}")
 
@@ -32,7 +32,7 @@ def test_the_bar_of_the_live_tokens_keeps_its_length(width: int) -> None:
     for live in (0, 9, 99, 999, 1999, 2048):
         state = MemoryState(ready=True, model="m", live_tokens=live, reserved_tokens=2048)
         rows = [plain(line) for line in memory_rows(state, width, 20)]
-        (line,) = [line for line in rows if "seq" in line]
+        (line,) = [line for line in rows if "seq" in line and "/" in line]
         lengths.add(sum(char in "░█▏▎▍▌▋▊▉" for char in line))
     assert len(lengths) == 1
 
@@ -78,3 +78,12 @@ def test_a_figure_keeps_its_unit_and_a_flag_its_value(width: int) -> None:
     for line in lines:
         assert not line.startswith(("MiB", "GiB", "B ", "%", "ms", "tok/s", "tokens"))
         assert width < 20 or not line.startswith(("2048", "auto"))
+
+
+@pytest.mark.parametrize("width", [44, 72])
+def test_there_is_one_rate_now(width: int) -> None:
+    snapshot = Snapshot("decode", running_tps=87.5, tokens=100, token_source="usage")
+    state = StreamState(snapshot, series=((1.0, 60.0), (2.0, 80.0)))
+    line = plain(spark_row(state, width))
+    assert "87.5" in line
+    assert "80.0" not in line
