@@ -65,11 +65,14 @@ def entry_row(
     shown = figures if wide else [("", right(most + speed, 6) + " tok/s")]
     room = width - used - sum(len(a) + len(b) for a, b in shown) - 1
     tags = " ".join(f"#{tag}" for tag in entry.tags)
-    told = _how_far(entry, wide)
     host = tr(entry.endpoint.removesuffix(" engine"))
     place = f"{host} ▸ {entry.model or '—'}"
     fails = f"▲{entry.failed}" if entry.failed else ""
-    extra = "  ".join(part for part in (fails, told, tags) if part)
+    for long in (True, False):  # how far it came gives way to where it ran
+        told = _how_far(entry, wide and long)
+        extra = "  ".join(part for part in (fails, told, tags) if part)
+        if cell_len(f"{place} {extra}") <= room:
+            break
     extra = clip(extra, max(0, room - 12))
     spans.append(Span(left(place, max(0, room - cell_len(extra) - 1)) + " ", name_role, action))
     warns = fails or entry.resumable or entry.cut_short
