@@ -85,6 +85,7 @@ async def test_what_the_built_in_model_knows_is_said_at_every_size() -> None:
             await ready(pilot)
             rows = " ".join(strip.text for strip in app.screen._compositor.render_strips())
             assert "knows only texts" in " ".join(rows.replace("│", " ").split())
+            assert "every key" in rows
 
 
 def test_a_header_after_a_bearer_challenge_keeps_its_name() -> None:

@@ -14,7 +14,7 @@ _FIRST = (
 )
 _EMBEDDED = (
     ("k", later("KV cache off: send again, it slows down")),
-    ("w", later("as if on a large model (m), for many users (b)")),
+    ("w", later("as if on a large model, for many users")),
     ("M", later("a demo of each failure")),
 )
 _DEMO = (
@@ -69,7 +69,8 @@ def welcome_rows(view: EndpointView, width: int) -> list[Row]:
             rows += [row((line, "accent")) for line in wrap(tr("The run begins then."), width)]
         rows.append(BLANK)
     elif view.embedded and view.note and not is_demo(view.model):
-        rows += [*[row((line, "muted")) for line in wrap(tr(view.note), width)], BLANK]
+        # Without a blank line, so that every key has its own at 80x24.
+        rows = [row((line, "muted")) for line in wrap(tr(view.note), width)]
     if view.embedded and is_demo(view.model):
         return [*rows, *_keys(_DEMO, width)]
     return rows + _keys((*_FIRST, *(_EMBEDDED if view.embedded else _REMOTE), *_LAST), width)
