@@ -15,11 +15,14 @@ _PREFIX = 8
 """A text that quotes this many first characters of a key quotes the key."""
 
 # Patterns are compiled at their first use: the first frame needs none of them.
+_GAP = r"(?:[^\S\r\n]+|[^\S\r\n]{0,8}[\r\n]\s{0,8}(?![a-z0-9_-]+[^\S\r\n]*:))"
+"""Between a scheme and its credential: the credential may stand on the next line, where the name
+of the next header stands else."""
 _KEY_SHAPES = r"""
     (?P<label>\b(?:authorization|proxy-authorization|x-api-key|api[-_ ]?key|apikey|access[-_]?token
-        |client[-_]?secret|password|passwd)["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token)[^\S\r\n]+)?)
+        |client[-_]?secret|password|passwd)["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token)%GAP%)?)
         (?P<value>[^\s"',;&<>)\]}]{4,})
-    | (?P<bearer>\b(?:bearer|basic)[^\S\r\n]+)(?!(?:realm|error|scope)=)
+    | (?P<bearer>\b(?:bearer|basic)%GAP%)(?!(?:realm|error|scope)=)
         (?P<token>[A-Za-z0-9._~+/=*-]{6,})
     | \b(?!(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]{1,15})*_(?:KEY|TOKEN)(?:_[0-9A-Z]{1,8})?\b(?!-)))
         (?:sk|pk|rk|gsk|xai|hf|nvapi|ghp|gho|glpat|AIza|r8|pplx)[-_][A-Za-z0-9_*.-]{6,}
@@ -34,7 +37,7 @@ _URL_USERINFO = r"(?P<scheme>\b[a-z][a-z0-9+.-]{0,30}://)[^/?#\s@]+@"
 def _shapes() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return (
         re.compile(_URL_USERINFO, re.IGNORECASE),
-        re.compile(_KEY_SHAPES, re.IGNORECASE | re.VERBOSE),
+        re.compile(_KEY_SHAPES.replace("%GAP%", _GAP), re.IGNORECASE | re.VERBOSE),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from kvtui.stream import shapes
-from kvtui.stream.choices import Choices
+from kvtui.stream.choices import Choices, Key
 from kvtui.stream.events import (
     Delta,
     DeltaKind,
@@ -225,11 +225,20 @@ class Decoder:
             reason = choice.get("finish_reason")
             if isinstance(reason, dict):
                 reason = reason.get("type")
-            ours = number == 0 and (reason or self.finish_reason is None)
-            if ours and isinstance(reason, str):
+            if isinstance(reason, str) and self._ends(key, number, reason):
                 self.finish_reason = reason[:_NAME]
                 out.append(Finish(t, self.finish_reason))
         return sum(isinstance(event, Delta) for event in out[first:])
+
+    def _ends(self, key: Key, number: int, reason: str) -> bool:
+        """Whether a choice's reason is why the answer that is shown ended.
+
+        One that never spoke says so only as long as the shown one does not: a gateway may number
+        a text and its end differently, but an answer that was filtered away is another one.
+        """
+        if self.finish_reason is None:
+            return number == 0
+        return key == self.choices.shown and bool(reason)
 
     def _begin_again(self, t: float, out: list[Event]) -> None:
         """Another answer is shown from now on: what was shown goes."""

@@ -54,5 +54,6 @@ class Patience:
         """What ran out, as a link of an exception chain."""
         seconds = f"within {self.waited_s:.3g} s"
         if self.phase == "connect":
-            return ExceptionFact("ConnectTimeout", f"no connection {seconds}")
+            missing = "no TLS handshake" if self.waiting_for == "tls" else "no connection"
+            return ExceptionFact("ConnectTimeout", f"{missing} {seconds}")
         return ExceptionFact("ReadTimeout", f"no model list {seconds}")

@@ -98,6 +98,9 @@ def test_a_short_run_of_a_key_stays() -> None:
     ("shown", "secret"),
     [
         ("Authorization: Bearer abcdef123456", "abcdef123456"),
+        ("Authorization: Bearer\nabcdef123456", "abcdef123456"),
+        ("Authorization: Bearer \r\n  abcdef123456\r\nHost: h", "abcdef123456"),
+        ("it said: bearer\nabcdef123456", "abcdef123456"),
         ("'authorization': 'Basic dXNlcjpwYXNz'", "dXNlcjpwYXNz"),
         ("x-api-key=topsecretvalue", "topsecretvalue"),
         ("https://user:hunter22@proxy.example:8080/", "hunter22"),
@@ -120,6 +123,8 @@ def test_what_has_the_shape_of_a_key_is_hidden(shown: str, secret: str) -> None:
         "https://api.example.com/v1/chat/completions",
         "The model `gpt-4o-mini` does not exist",
         "**bold** text and ***",
+        "www-authenticate: Bearer\ncontent-type: text/plain",
+        "www-authenticate: Basic\r\nx_request-id : 123456",
     ],
 )
 def test_ordinary_text_stays(plain: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from kvtui.bench.requests.models import of_the_offered
 from kvtui.config import Endpoint
 from kvtui.failure import Evidence, Verdict, classify
 from kvtui.language import in_english, translated
@@ -82,7 +83,7 @@ def failure_object(verdict: Verdict, evidence: Evidence) -> dict[str, Any]:
     """What went wrong, why that is thought, and what to do: in English."""
     if translated():
         with in_english():
-            again = classify(evidence)
+            again = of_the_offered(evidence) or classify(evidence)
         if (again.cls, again.subcode) == (verdict.cls, verdict.subcode):
             verdict = again
     return {

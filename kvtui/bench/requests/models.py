@@ -15,7 +15,24 @@ _SHOWN = 12
 def model_missing(prepared: Prepared) -> tuple[Verdict, Evidence]:
     """The failure of a command that cannot offer a choice of models."""
     endpoint = prepared.endpoint
-    models = tuple(redact(name, endpoint.api_key) for name in prepared.models)
+    evidence = Evidence(
+        phase="settings",
+        method="GET",
+        url=redact(f"{endpoint.base_url}/models", endpoint.api_key),
+        host=urlsplit(endpoint.base_url).hostname or "",
+        base_url=redact(endpoint.base_url, endpoint.api_key),
+        models_offered=tuple(redact(name, endpoint.api_key) for name in prepared.models),
+    )
+    return _said(evidence.models_offered), evidence
+
+
+def of_the_offered(evidence: Evidence) -> Verdict | None:
+    """The verdict of ``model_missing`` in the language in use; None: another one's evidence."""
+    asked = evidence.phase == "settings" and evidence.url.endswith("/models")
+    return _said(evidence.models_offered) if asked else None
+
+
+def _said(models: tuple[str, ...]) -> Verdict:
     if models:
         shown = ", ".join(models[:_SHOWN]) + (", …" if len(models) > _SHOWN else "")
         message = tr(
@@ -27,12 +44,4 @@ def model_missing(prepared: Prepared) -> tuple[Verdict, Evidence]:
     else:
         message = tr("The server lists no model, and none was named.")
         fixes = (tr("Name the model with --model."), tr("See whether the server has loaded one."))
-    evidence = Evidence(
-        phase="settings",
-        method="GET",
-        url=redact(f"{endpoint.base_url}/models", endpoint.api_key),
-        host=urlsplit(endpoint.base_url).hostname or "",
-        base_url=redact(endpoint.base_url, endpoint.api_key),
-        models_offered=models,
-    )
-    return Verdict("parameter", "model_not_found", message, fixes), evidence
+    return Verdict("parameter", "model_not_found", message, fixes)

@@ -56,6 +56,15 @@ def endpoint_choices(
     return choices
 
 
+def with_typed(
+    typed: Sequence[TypedEndpoint], endpoint: TypedEndpoint
+) -> tuple[tuple[TypedEndpoint, ...], int]:
+    """Those typed with one more, which takes the place of one with its URL; and its number."""
+    urls = [each.base_url for each in typed]
+    at = urls.index(endpoint.base_url) if endpoint.base_url in urls else len(urls)
+    return (*typed[:at], endpoint, *typed[at + 1 :]), at
+
+
 def started(settings: Settings, options: Mapping[str, Any]) -> tuple[str, str, bool]:
     """What flags, file and environment choose.
 

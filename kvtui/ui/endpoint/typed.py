@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kvtui.config import EMBEDDED, ConfigError, config_path, profile_name, variable_problem
 from kvtui.config.keys import choose_key, origin
-from kvtui.failure.keyform import inspect_key
+from kvtui.failure.keyform import inspect_key, problem_shown
 from kvtui.failure.urlform import mended, url_problem
 from kvtui.language import tr
 from kvtui.text import one_line
@@ -105,7 +105,7 @@ def parse(
     if variable and (problem := variable_problem(variable)):
         raise TypedError("api_key_env", one_line(problem[0].upper() + problem[1:], 300) + ".")
     if key and (wrong := inspect_key(key).problem):
-        raise TypedError("api_key", tr("The key {problem}.", problem=wrong))
+        raise TypedError("api_key", tr("The key {problem}.", problem=problem_shown(wrong)))
     if name and (name == EMBEDDED or not _PROFILE.fullmatch(name)):
         raise TypedError("keep_as", tr("A profile's name has letters, digits, - and _ only."))
     if name in settings.profiles:

@@ -70,6 +70,7 @@ def test_a_host_that_hangs_in_tls(serve: Serve, asked: Callable[..., Evidence]) 
     verdict = classify(evidence)
     assert named(verdict) == "network.connect_timeout"
     assert (evidence.phase, evidence.waiting_for) == ("connect", "tls")
+    assert "no connection" not in evidence.exceptions[0].text
     assert f"127.0.0.1:{port} took the connection" in verdict.message
     assert "TLS handshake within 0.3" in verdict.message
     assert not any("host and port" in fix for fix in verdict.fixes)  # it has been reached there

@@ -14,6 +14,7 @@ from kvtui.bench.figures.sample import Sample
 from kvtui.bench.records.record import read_record
 from kvtui.bench.records.recorder import Recorder, header_of
 from kvtui.bench.requests.document import failure_object
+from kvtui.bench.requests.models import model_missing
 from kvtui.bench.requests.prepared import Prepared
 from kvtui.bench.requests.targets import Target
 from kvtui.bench.running.presets import PRESETS
@@ -116,3 +117,14 @@ def test_a_label_of_ones_own_stays() -> None:
     assert label_shown("box: 256→128 tokens") == "box：256→128 token"
     language.use("en")
     assert label_shown("box: 256→128 tokens, c=4") == "box: 256→128 tokens, c=4"
+
+
+@pytest.mark.parametrize("offered", [(), ("m1", "m2")])
+def test_that_no_model_was_chosen_is_recorded_in_english(offered: tuple[str, ...]) -> None:
+    prepared = Prepared(BOX, models=offered)
+    expected = failure_object(*model_missing(prepared))
+    language.use("zh")
+    verdict, evidence = model_missing(prepared)
+    assert verdict.message != expected["message"]
+    assert failure_object(verdict, evidence) == expected
+    assert expected["message"].isascii()

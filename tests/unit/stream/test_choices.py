@@ -144,3 +144,26 @@ def test_number_0_is_shown_as_soon_as_it_speaks() -> None:
     assert (reader.decoder.content_chars, reader.decoder.reasoning_chars) == (5, 0)
     assert reader.decoder.content_tail == "Hello"
     assert "number 0 is shown" in (reader.decoder.choices.note() or "")
+
+
+@pytest.mark.parametrize(
+    ("chunks", "reason"),
+    [
+        # A silent answer beside the one shown says nothing of it: before, within and after it.
+        ([((0, "Hi"), "stop"), ((1, None), "content_filter")], "stop"),
+        ([((0, "Hi"), None), ((1, None), "content_filter"), ((0, None), "stop")], "stop"),
+        ([((1, None), "content_filter"), ((0, "Hi"), None), ((0, None), "stop")], "stop"),
+        # The only thing that was said.
+        ([((1, None), "content_filter")], "content_filter"),
+        ([((0, None), "stop")], "stop"),
+        # Texts numbered from 1, their end 0; and a real 0 that has been silent.
+        ([((1, "Hi"), None), ((0, None), "length")], "length"),
+        ([((0, None), "content_filter"), ((1, "Hi"), None), ((1, None), "stop")], "stop"),
+        ([((1, "Hi"), "stop"), ((0, None), "content_filter")], "stop"),
+    ],
+)
+def test_why_the_answer_shown_ended(
+    chunks: list[tuple[tuple[Any, str | None], str | None]], reason: str
+) -> None:
+    reader, _, _ = read(*(chunk(choice, finish=finish) for choice, finish in chunks))
+    assert reader.decoder.finish_reason == reason

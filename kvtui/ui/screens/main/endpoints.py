@@ -119,7 +119,7 @@ class Endpoints:
 
     async def _take_typed(self, typed: tuple[TypedEndpoint, str] | None) -> None:
         """Use what was typed; what was kept as a profile is one."""
-        from kvtui.ui.endpoint.choices import TYPED
+        from kvtui.ui.endpoint.choices import TYPED, with_typed
 
         if typed is None:
             return
@@ -129,8 +129,8 @@ class Endpoints:
         if endpoint.keep_as and not endpoint.api_key:
             await self.take(endpoint.keep_as)
             return
-        self.typed = (*self.typed, endpoint)
-        await self.take(f"{TYPED}{len(self.typed) - 1}")
+        self.typed, at = with_typed(self.typed, endpoint)
+        await self.take(f"{TYPED}{at}")
 
     async def take(self, choice: str) -> None:
         """Stop what runs, leave the endpoint and prepare the one chosen."""
