@@ -130,15 +130,7 @@ def whole(flag: str, value: Any, least: int, limit: int, *, thousands: bool = Fa
         raise BadValueError(
             flag, tr("must be at least {least}, not {found:,}", least=least, found=found)
         )
-    if found > limit:
-        raise BadValueError(
-            flag,
-            tr(
-                "is {value}, more than the {limit:,} that makes sense",
-                value=_shown(value),
-                limit=limit,
-            ),
-        )
+    _not_beyond(flag, value, found, limit)
     return found
 
 
@@ -164,6 +156,11 @@ def number(flag: str, value: Any, least: float, limit: float, *, above: bool = F
             if above
             else tr("must be at least {least:g}, not {value}", least=least, value=shown),
         )
+    _not_beyond(flag, value, found, limit)
+    return found
+
+
+def _not_beyond(flag: str, value: Any, found: float, limit: float) -> None:
     if found > limit:
         raise BadValueError(
             flag,
@@ -173,7 +170,6 @@ def number(flag: str, value: Any, least: float, limit: float, *, above: bool = F
                 limit=limit,
             ),
         )
-    return found
 
 
 def _int(value: Any) -> int | None:

@@ -7,7 +7,7 @@ from fakes import make_app
 from test_screen import at, ready, shown
 
 from kvtui.ui.draw.glossary import FIGURES, MEMORY, explained
-from kvtui.ui.look.rows import plain
+from kvtui.ui.look.rows import plain, row
 
 
 def test_a_name_counts_up_to_the_next_one() -> None:
@@ -38,6 +38,17 @@ async def test_the_mouse_on_a_figure_says_what_it_is(size: tuple[int, int]) -> N
             assert said in str(widget.tooltip)
         await pilot.hover("#footer")
         assert main.memory_pane.tooltip is None
+
+
+async def test_the_first_cell_of_all_has_its_sentence_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24), tooltips=True) as pilot:
+        main = await ready(pilot)
+        pane = main.memory_pane
+        monkeypatch.setattr(pane, "draw", lambda *_: [row(("weights 1", "muted"))])
+        pane.redraw()
+        await pilot.hover(f"#{pane.id}", offset=(pane.gutter.left, pane.gutter.top))
+        assert str(pane.tooltip) == MEMORY["weights"]
 
 
 async def test_no_figure_of_the_panes_is_without_its_sentence() -> None:

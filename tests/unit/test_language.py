@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -101,6 +102,13 @@ def test_nothing_is_missing(code: str) -> None:
 def test_nothing_is_left_over(code: str) -> None:
     known = constants() | tables() | {text.rstrip() for text in constants()}
     assert sorted(language.load(code).keys() - known) == []
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_no_text_stands_in_two_files(code: str) -> None:
+    files = (PACKAGE / "languages" / code).glob("*.toml")
+    texts = Counter(text for path in files for text in tomllib.loads(path.read_text("utf-8")))
+    assert [text for text, times in texts.items() if times > 1] == []
 
 
 @pytest.mark.parametrize("code", LANGUAGES)

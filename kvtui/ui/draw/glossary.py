@@ -14,6 +14,8 @@ _HEADS = later(
     "What a sequence would take with a key and value head for each query head (MHA), for a group of"
     " them (GQA) or for all (MQA); ▸ is this model's."
 )
+_RATES = later("The slowest, fastest and latest running rate, tokens of the last second.")
+_SERVER = later("The server's own figure of its KV cache, from its metrics.")
 _LIVE = later("Tokens that the live sequences hold, of those reserved for them; c reserves more.")
 
 FIGURES: Mapping[str, str] = {
@@ -39,7 +41,10 @@ FIGURES: Mapping[str, str] = {
     "connect": later("DNS, TCP and TLS, apart from TTFT; reused: the connection was there."),
     "conn": later("DNS, TCP and TLS, apart from TTFT; reused: the connection was there."),
     "own lag": later("How late this program read at most; from 20 ms on no decode rate is shown."),
-    "min": later("The slowest, fastest and latest running rate, tokens of the last second."),
+    "min": _RATES,
+    "max": _RATES,
+    "now": _RATES,
+    "last": _RATES,
     "tok/s": later("Tokens a second: 1 / TPOT when done, of the last second while it streams."),
 }
 """The Stream pane's, by the names they stand under."""
@@ -49,12 +54,11 @@ MEMORY: Mapping[str, str] = {
     "overhead": later("Activations, CUDA graphs and the engine's own buffers: an estimate."),
     "KV in use": later("What the keys and values of the live tokens take."),
     "KV free": later("What is left for keys and values, and how many tokens fit in it."),
-    "unused": later(
-        "What the engine leaves alone: vLLM takes 0.92 of what the driver shows of the card."
-    ),
+    "unused": later("The part of the card, as its driver shows it, that the engine leaves alone."),
     "sequence": _LIVE,
     "seq": _LIVE,
-    "server says": later("The server's own figure of its KV cache, from its metrics."),
+    "server": _SERVER,
+    "server now": _SERVER,
     "server said": later("The server's own figure of its KV cache, from before the run ended."),
     "per token": later("Bytes of keys and values that one more token takes, in all layers."),
     "constant per sequence": later("What a sequence takes however long it is."),
@@ -81,7 +85,7 @@ def explained(line: str, cell: int, glossary: Mapping[str, str]) -> str:
     """
     found = ""
     end = -1
-    for start, name in sorted(_names(line, glossary)):
+    for start, name in sorted(_names(line, glossary), key=lambda at: (at[0], -len(tr(at[1])))):
         if cell_len(line[:start]) > cell:
             break
         if start >= end:
@@ -91,5 +95,6 @@ def explained(line: str, cell: int, glossary: Mapping[str, str]) -> str:
 
 def _names(line: str, glossary: Mapping[str, str]) -> Iterator[tuple[int, str]]:
     for name in sorted(glossary, key=len, reverse=True):
-        for match in re.finditer(rf"(?<!\w){re.escape(tr(name))}(?!\w)", line):
+        # Letters of an alphabet only: Chinese puts no space between a name and what follows it.
+        for match in re.finditer(rf"(?<!\w){re.escape(tr(name))}(?!\w)", line, re.ASCII):
             yield match.start(), name

@@ -160,9 +160,10 @@ def _server(server: ServerKV, width: int) -> list[Row]:
         tokens += f" / {total:,}"
     first = (size or share) if wide else (share or size)
     end = f"{tokens} tok" if tokens else ""
-    name = (tr("server said") if server.stale else tr("server now")) + " "
+    name = tr("server said") if server.stale else tr("server now")
+    name = (name if wide else tr("server")) + " "
     role = "muted" if server.stale else "strong"
-    head = row((name if wide else name.split()[0] + " ", "muted"), (first, role))
+    head = row((name, "muted"), (first, role))
     head = between(head, row((end, role)), width)
     source = clip(server.source if wide else "", width)
     room = width - cell_len(source) - 1

@@ -233,7 +233,7 @@ def _longest(told: Answer, width: int) -> tuple[str, str]:
     users = (
         tr("tokens × {concurrency:,}", concurrency=question.concurrency)
         if question.concurrency > 1
-        else tr("{n} tokens", n="").strip()
+        else tr(" tokens").lstrip()
     )
     limit = question.model.max_context
     if limit is not None and told.max_context > limit:

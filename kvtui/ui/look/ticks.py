@@ -12,7 +12,7 @@ def ticks(end: float, most: int, *, binary: bool = False, least: float = 0.001) 
 
     They are `least` apart or more, but where the whole axis is shorter than that.
     """
-    if 0 < end < least * most:
+    if 0 < end < least:
         least = min(least, max(_FINEST, 10.0 ** floor(log10(end / most))))
     step = 1024.0 if binary and end >= 1024 else least
     factors = (2.0,) if binary and end >= 1024 else (2.0, 2.5, 2.0)

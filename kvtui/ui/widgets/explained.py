@@ -28,8 +28,9 @@ class Explained(LinesWidget):
         at = event.get_content_offset(self)
         table: Mapping[str, str] = getattr(glossary, self.GLOSSARY)
         rows = self.rows
-        known = at is not None and at.y < len(rows)
-        said = glossary.explained(plain(rows[at.y]), at.x, table) if known and at else ""
+        said = ""
+        if at is not None and at.y < len(rows):  # the first cell of all is an Offset that is false
+            said = glossary.explained(plain(rows[at.y]), at.x, table)
         if said != self._said:
             self._said = said
             self.tooltip = Content(said) if said else None
