@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from kvtui.bench.evaluation import evidence, quality, rates, ratios, reading
+from kvtui.bench.evaluation.cautions import cautions
 from kvtui.bench.evaluation.lengths import prompt_lengths
 from kvtui.bench.figures.finding import Finding
 from kvtui.bench.figures.levels import Level
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.figures.samples import Samples
-from kvtui.bench.figures.summary import template_of
 from kvtui.bench.requests.targets import Target
 from kvtui.bench.running import search
-from kvtui.bench.work.labels import label_shown
 from kvtui.bench.work.prompts import Words
 from kvtui.bench.work.room import Room
 from kvtui.bench.work.workload import Workload
-from kvtui.failure import advice_shown
-from kvtui.language import counted, later, retold, tr
+from kvtui.language import counted, later, tr
 from kvtui.text import count, milliseconds, rate
 
 KNEE_GAIN = 0.1
 """Beyond the knee, doubling the streams raises throughput by less than this part."""
-ENDINGS = (later("every request failed: {outcome}"), later("certain enough"))
-"""What ends a level before its requests are through, as the runner records it."""
 _KEPT = 0.95
 """Part of the requests that must keep the limits for a level to be good."""
 
@@ -71,7 +66,7 @@ def findings_of(
     elif workload.slo:
         found += _goodput(levels)
     found += _stopped(samples)
-    found += _cautions(workload, levels, measured)
+    found += cautions(workload, levels, measured)
     found += prompt_lengths(workload, measured, words)
     return found
 
@@ -246,142 +241,3 @@ def _goodput(levels: Sequence[Level]) -> list[Finding]:
     share = f"{100 * (best.goodput_share or 0):.0f} %"
     requests = counted(best.requests, later("{n} request"), later("{n} requests"))
     return [Finding("slo", tr(template, n=load, share=share, requests=requests), True, figures)]
-
-
-def _cautions(
-    workload: Workload, levels: Sequence[Level], samples: Sequence[Sample]
-) -> list[Finding]:
-    found: list[Finding] = []
-    for row in levels:
-        label = label_shown(row.label)
-        if row.short_outputs:
-            found.append(
-                Finding(
-                    "short_output",
-                    tr(
-                        "{label}: {n} of {all} answers ended before the {tokens} tokens asked for"
-                        " (median {median:.0f}).",
-                        label=label,
-                        n=row.short_outputs,
-                        all=row.completed,
-                        tokens=row.max_tokens,
-                        median=row.completion_tokens.p50 if row.completion_tokens else 0,
-                    ),
-                )
-            )
-        if row.token_source.get("estimate"):
-            found.append(
-                Finding(
-                    "estimated_count",
-                    tr(
-                        "{label}: the server counted no tokens in {n} of {all} answers: TPOT and"
-                        " tok/s rest on an estimate.",
-                        label=label,
-                        n=row.token_source["estimate"],
-                        all=row.completed,
-                    ),
-                )
-            )
-        known = row.tpot_ms.n if row.tpot_ms else 0
-        if row.max_tokens > 1 and known < row.completed / 2:
-            found.append(
-                Finding(
-                    "few_tpot",
-                    tr(
-                        "{label}: {n} of {all} answers have a TPOT; the others came whole or in"
-                        " bursts, which tells of no pace.",
-                        label=label,
-                        n=known,
-                        all=row.completed,
-                    ),
-                )
-            )
-        if row.client is not None and row.client.client_bound:
-            found.append(
-                Finding(
-                    "client_bound",
-                    tr(
-                        "{label}: this client was part of what was measured (own lag up to {lag},"
-                        " {share:.0f} % of a core).",
-                        label=label,
-                        lag=milliseconds(row.client.loop_lag_ms_max),
-                        share=100 * row.client.cpu_share,
-                    ),
-                )
-            )
-        if row.ended_early:
-            text = tr(
-                "{label}: ended early: {why}.", label=label, why=retold(row.ended_early, ENDINGS)
-            )
-            found.append(Finding("ended_early", text))
-        steady_wanted = row.concurrency > 1 and row.rate is None
-        if steady_wanted and row.completed and row.steady_output_tps is None:
-            found.append(
-                Finding(
-                    "no_steady_window",
-                    tr(
-                        "{label}: {n} requests never kept all {streams} streams in use for long:"
-                        " only throughput over all.",
-                        label=label,
-                        n=row.requests,
-                        streams=row.concurrency,
-                    ),
-                )
-            )
-    template = template_of(workload, samples)
-    if template:
-        found.append(
-            Finding(
-                "template_cached",
-                tr(
-                    "Up to {n} prompt tokens that all prompts share (the chat template) come from"
-                    " the prefix cache; a TTFT with no more than those counts as cold.",
-                    n=template,
-                ),
-                None,
-                {"tokens": template},
-            )
-        )
-    share = sum(s.warm(template) for s in samples)
-    if share and not workload.stages[0].same_prompt:
-        found.append(
-            Finding(
-                "warm",
-                tr(
-                    "{n} of {all} requests had prompt tokens from the prefix cache: their TTFT"
-                    " stands apart, as warm.",
-                    n=share,
-                    all=len(samples),
-                ),
-            )
-        )
-    classes: Counter[str] = Counter()
-    first: dict[str, Sample] = {}
-    for sample in samples:
-        if sample.failed:
-            name = f"{sample.cls}.{sample.subcode}"
-            classes[name] += 1
-            first.setdefault(name, sample)
-    for name, failed in classes.items():
-        detail = first[name].failure or {}
-        said = [detail.get("message") or "", *(detail.get("fixes") or ())][:2]
-        message = " ".join(_closed(advice_shown(name, text)) for text in said if text)
-        sentence = (
-            later("{n} of {all} requests failed as {name}: {message}")
-            if message
-            else later("{n} of {all} requests failed as {name}.")
-        )
-        found.append(
-            Finding(
-                "failures",
-                tr(sentence, n=failed, all=len(samples), name=name, message=message),
-                None,
-                {"outcome": name, "n": failed},
-            )
-        )
-    return found
-
-
-def _closed(sentence: str) -> str:
-    """With a stop at its end: a server's own words, which a sentence may end with, have none."""
-    return sentence if sentence[-1:] in ".!?…。！？" else f"{sentence}."

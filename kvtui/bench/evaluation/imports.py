@@ -14,7 +14,7 @@ from kvtui.language import tr
 from kvtui.reading import read_at_most
 
 if TYPE_CHECKING:
-    from kvtui.bench.figures.sample import Sample
+    from kvtui.bench.figures.sample import Sample, is_warm
 
 _MOST_FILE = 1 << 30
 _TESTABLE = ("ttft_ms", "tpot_ms", "e2e_ms", "decode_tps")
@@ -210,8 +210,12 @@ def _bench(path: Path, table: Mapping[str, Any]) -> Side:
 
 
 def _run(path: Path, table: Mapping[str, Any]) -> Side:
+    from kvtui.bench.figures.summary import shared_of
+
     runs = [r for r in table["runs"] if not r["partial"]]
-    cold = [r for r in runs if not r["cached_prompt_tokens"]]
+    counts = [(r["cached_prompt_tokens"], r["prompt_tokens"]) for r in runs]
+    template = max((shared_of(*pair) for pair in counts), default=0)  # the same prompt takes more
+    cold = [r for r in runs if not is_warm(r["cached_prompt_tokens"], template)]
     values = {
         name: clean([r[name] for r in (cold if name == "ttft_ms" else runs)])
         for name in ("ttft_ms", "tpot_ms", "e2e_ms", "decode_tps")

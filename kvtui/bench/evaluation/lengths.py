@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kvtui.bench.figures.finding import Finding
 from kvtui.bench.figures.sample import Sample
-from kvtui.bench.work.prompts import LEAST, Words
+from kvtui.bench.work.prompts import LEAST_WORDS, Words
 from kvtui.bench.work.workload import Workload
 from kvtui.language import later, tr
 
@@ -52,7 +52,7 @@ def prompt_lengths(
                 " {words} words make {shortest:.0f}",
                 n=len(long),
                 most=max(long),
-                words=LEAST,
+                words=LEAST_WORDS,
                 shortest=words.shortest,
             )
         )

@@ -14,6 +14,8 @@ _CHANCE = 4
 """Tokens at the beginning of two unlike prompts that may be alike by chance."""
 Measured = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
 """A time in ms or s, or a rate; what is read from a file and lies beyond is damage."""
+Counted = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
+"""Tokens, chunks or the like; beyond any server's, and exact as a float."""
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -51,20 +53,20 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     """From t_send to the response's head."""
     first_event_ms: Measured | None = None
     """From t_send to the first event of the body: a role chunk, a keep-alive, a token."""
-    keep_alives: int = 0
+    keep_alives: Counted = 0
     """Comments and pings among the events."""
     server_ms: Measured | None = None
     itl_p50_ms: Measured | None = None
     itl_p99_ms: Measured | None = None
     gap_max_ms: Measured | None = None
     """The longest time between two reads with tokens."""
-    prompt_tokens: int | None = None
-    cached_prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    estimated_tokens: int | None = None
-    reasoning_tokens: int | None = None
+    prompt_tokens: Counted | None = None
+    cached_prompt_tokens: Counted | None = None
+    completion_tokens: Counted | None = None
+    estimated_tokens: Counted | None = None
+    reasoning_tokens: Counted | None = None
     token_source: str = "none"
-    chunks: int = 0
+    chunks: Counted = 0
     tokens_per_chunk: Measured | None = None
     finish_reason: str | None = None
     model_answered: str | None = None
@@ -90,11 +92,16 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
         return self.estimated_tokens if counted is None else counted
 
     def warm(self, template: int = 0) -> bool:
-        """More prompt tokens came from the server's prefix cache than the template's.
+        """As ``is_warm`` has it."""
+        return is_warm(self.cached_prompt_tokens, template)
 
-        A few more do not count: two prompts may begin with the same word by chance.
-        """
-        return (self.cached_prompt_tokens or 0) > template + _CHANCE
+
+def is_warm(cached: int | None, template: int = 0) -> bool:
+    """More prompt tokens came from the server's prefix cache than the template's.
+
+    A few more do not count: two prompts may begin with the same word by chance.
+    """
+    return (cached or 0) > template + _CHANCE
 
 
 _FIGURES = (

@@ -25,22 +25,27 @@ def template_of(workload: Workload, samples: Sequence[Sample]) -> int:
     cached of them is what stands before: the chat template, a built-in system text. That is the
     same for all; TTFTs with no more than it are cold. Half a prompt is too much to be that.
     """
+    fresh = fresh_stages(workload)
+    return max(
+        (shared_of(s.cached_prompt_tokens, s.prompt_tokens) for s in samples if s.stage in fresh),
+        default=0,
+    )
+
+
+def fresh_stages(workload: Workload) -> set[int]:
+    """Those whose prompts are sent for the first time."""
     seen: set[str] = set()
     fresh = set()
     for number, stage in enumerate(workload.stages):
         if not stage.same_prompt and stage.series not in seen:
             fresh.add(number)
         seen.add(stage.series)
-    return max(
-        (
-            s.cached_prompt_tokens
-            for s in samples
-            if s.stage in fresh
-            and s.cached_prompt_tokens
-            and s.cached_prompt_tokens <= (s.prompt_tokens or 0) / 2
-        ),
-        default=0,
-    )
+    return fresh
+
+
+def shared_of(cached: int | None, prompt: int | None) -> int:
+    """The cached tokens of a prompt sent for the first time, where they may be the template's."""
+    return cached if cached and cached <= (prompt or 0) / 2 else 0
 
 
 def levels_of(

@@ -19,14 +19,18 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from kvtui.bench.figures.sample import Counted
 from kvtui.bench.records.glance import Glance, Summary
 from kvtui.bench.records.schema import MOST_LINE, RecordError, version_of
+from kvtui.bench.work.workload import Workload, WorkloadError, from_table
 from kvtui.language import tr
 from kvtui.reading import lines_of
 
 _PROMPT = 200
 """Characters of a prompt that a list may show."""
 _TAIL = 16 << 10
+_GROWTH = 8
+"""The end is looked for in so many times as much each time: notes may follow it."""
 _END = b'\n{"type":"end"'
 MOST_READ = 16 << 20
 """Bytes of a file that are looked through for a list of many."""
@@ -98,42 +102,30 @@ class _Line(msgspec.Struct):
     """What a glance needs of any line."""
 
     type: str
-    stage: int = 0
-    index: int = 0
-    segment: int = 0
+    stage: Counted = 0
+    index: Counted = 0
+    segment: Counted = 0
     warmup: bool = False
     start_s: float = 0.0
     send_s: float | None = None
     last_s: float | None = None
     end_s: float = 0.0
-    completion_tokens: int | None = None
-    estimated_tokens: int | None = None
+    prompt_tokens: Counted | None = None
+    completion_tokens: Counted | None = None
+    estimated_tokens: Counted | None = None
     failed: Any = False
     stopped: bool = False
-    partial: bool = False
     ttft_ms: float | None = None
     tpot_ms: float | None = None
     decode_tps: float | None = None
-    cached_prompt_tokens: int | None = None
+    cached_prompt_tokens: Counted | None = None
     tags: tuple[str, ...] | None = None
     note: str = ""
     summary: Summary | None = None
+    workload: msgspec.Raw = msgspec.Raw()
+    """Of the first line."""
 
 
-class _Head(msgspec.Struct):
-    """What a glance needs of the first line; whatever else is in it is passed over."""
-
-    type: Any = None
-    schema: Any = None
-    created_at: Any = None
-    id: Any = None
-    kind: Any = None
-    kvtui: Any = None
-    endpoint: Any = None
-    workload: Any = None
-
-
-_HEAD = msgspec.json.Decoder(_Head)
 _LINES = msgspec.json.Decoder(_Line)
 
 
@@ -149,8 +141,8 @@ def entry_of(path: Path) -> Entry:
     blank = Entry(path, stat.st_size, when)
     try:
         with path.open("rb") as file:
-            head = _headed(blank, file.readline(MOST_LINE))
-            return _ended(head, file)
+            first = file.readline(MOST_LINE)
+            return _ended(_headed(blank, first), file, first)
     except OSError as error:
         return replace(
             blank, broken=tr("it cannot be read: {error}", error=error.strerror or error)
@@ -205,20 +197,26 @@ def host_of(base_url: str | None) -> str:
     return place.rpartition("@")[2] or base_url or ""
 
 
-def _ended(entry: Entry, file: BinaryIO) -> Entry:
+def _ended(entry: Entry, file: BinaryIO, first: bytes) -> Entry:
     """What the last lines tell, or else all of them."""
     begin = file.tell()
-    if entry.size - begin > _TAIL:
-        file.seek(entry.size - _TAIL)
-        tail = file.read(_TAIL)
+    size = _TAIL
+    while size < entry.size - begin:
+        file.seek(entry.size - size)
+        tail = file.read(size)
         at = tail.rfind(_END)
-        if at >= 0 and (found := _looked(entry, _lines(BytesIO(tail[at + 1 :])), tail=True)):
-            return found
+        if at >= 0:
+            if found := _looked(entry, _lines(BytesIO(tail[at + 1 :])), None):
+                return found
+            break  # a run that was gone on with, or of a kvtui that summed nothing up
+        if size >= MOST_READ:
+            break
+        size = min(size * _GROWTH, MOST_READ)
     if entry.size - begin > MOST_READ:
         marks = _marked(entry.path, entry.size)
         return replace(entry, requests=None, tags=marks.tags or (), note=marks.note)
     file.seek(begin)
-    found = _looked(entry, _lines(file), tail=False)
+    found = _looked(entry, _lines(file), Glance(_asked(first)))
     assert found is not None
     return found
 
@@ -231,14 +229,29 @@ def _lines(file: BinaryIO) -> Iterator[_Line]:
             continue  # torn, or a later kvtui's
 
 
-def _looked(entry: Entry, lines: Iterator[_Line], *, tail: bool) -> Entry | None:
-    """The entry after these lines; None where they are the tail and tell too little."""
-    glance = Glance()
+def _asked(line: bytes) -> Workload | None:
+    """The workload of a first line, where it can be read."""
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, WorkloadError):
+        return from_table(msgspec.json.decode(_LINES.decode(line).workload))
+    return None
+
+
+def _looked(entry: Entry, lines: Iterator[_Line], glance: Glance | None) -> Entry | None:
+    """The entry after these lines.
+
+    Args:
+        entry: What is known so far.
+        lines: All of them, or those of the tail.
+        glance: Looks at the requests; None: the lines are the tail.
+
+    Returns:
+        None where the tail tells too little.
+    """
     marks: _Line | None = None
     ended: _Line | None = None
     for line in lines:
         if line.type == "request":
-            if not tail:
+            if glance is not None:
                 glance.take(line)
         elif line.type == "meta":
             marks = line
@@ -248,10 +261,10 @@ def _looked(entry: Entry, lines: Iterator[_Line], *, tail: bool) -> Entry | None
             ended = line
     summary = ended.summary if ended else None
     if summary is None:
-        if tail:
+        if glance is None:
             return None
         summary = glance.summary()
-    if tail and marks is None:
+    if glance is None and marks is None:
         told = ended is not None and ended.tags is not None
         marks = ended if told else _marked(entry.path, entry.size)
     return replace(
@@ -275,10 +288,10 @@ def end_of(path: Path) -> dict[str, Any]:
     Raises:
         OSError: It cannot be read.
     """
-    glance = Glance()
     tags: tuple[str, ...] = ()
     note = ""
     with path.open("rb") as file:
+        glance = Glance(_asked(file.readline(MOST_LINE)))
         for line in _lines(file):
             if line.type == "request":
                 glance.take(line)

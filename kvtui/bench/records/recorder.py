@@ -22,7 +22,7 @@ from kvtui import __version__
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.records.entries import end_of, ends_torn
 from kvtui.bench.records.lock import lock
-from kvtui.bench.records.schema import SCHEMA, RecordError
+from kvtui.bench.records.schema import SCHEMA, RecordError, encoded
 from kvtui.bench.records.tape import pack
 from kvtui.bench.requests.prepared import Prepared
 from kvtui.bench.running.progress import BenchEvent, HealthTaken, Learned, RequestEnded, StageEnded
@@ -53,7 +53,7 @@ class Recorder:
         self.error = ""
         """Why nothing is written any more."""
         self._keys = tuple(s for s in secret if len(s) >= _SHORTEST_SECRET)
-        spelt = [_encoded(key)[1:-1] for key in self._keys]
+        spelt = [encoded(key)[1:-1] for key in self._keys]
         spelt += [json.dumps(key)[1:-1].encode() for key in self._keys]
         self._secrets = tuple(dict.fromkeys(spelt))
         self._file = -1
@@ -93,10 +93,22 @@ class Recorder:
             raise RecordError(tr("{path} was deleted meanwhile.", path=self.path))
 
     def append(self, segment: int) -> None:
-        """Go on with a file that was reopened, with the stretch of that number."""
-        if ends_torn(self.path):
-            os.write(self._file, b"\n")
+        """Go on with a file that was reopened, with the stretch of that number.
+
+        Raises:
+            RecordError: Nothing can be written to it; it is closed then, and no longer locked.
+        """
+        try:
+            if ends_torn(self.path):
+                os.write(self._file, b"\n")
+        except OSError as error:
+            self.error = error.strerror or str(error)
         self._begin(segment)
+        if self.error:
+            self.close()
+            raise RecordError(
+                tr("{path} cannot be written: {error}.", path=self.path, error=self.error)
+            )
 
     def _begin(self, segment: int) -> None:
         clocks = {"started_at": _now(), "monotonic_s": perf_counter()}
@@ -123,7 +135,7 @@ class Recorder:
         """Append a line."""
         if self._file < 0 or self.error:
             return
-        line = _encoded({"type": kind, **table})
+        line = encoded({"type": kind, **table})
         for secret in self._secrets:
             line = line.replace(secret, b"***")
         line += b"\n"
@@ -256,14 +268,6 @@ def _clean(value: Any, key: str | None) -> Any:
     if isinstance(value, list | tuple):
         return [_clean(item, key) for item in value]
     return value
-
-
-def _encoded(value: Any) -> bytes:
-    try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError:  # half a character, as a server may send it
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        return text.encode("utf-8", "replace")
 
 
 def _now() -> str:

@@ -6,7 +6,6 @@ run: copied elsewhere, it takes them along.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -15,7 +14,7 @@ from pathlib import Path
 from kvtui.bench.records.entries import Entry, ends_torn, entry_of
 from kvtui.bench.records.lock import is_locked
 from kvtui.bench.records.record import runs_path
-from kvtui.bench.records.schema import RecordError
+from kvtui.bench.records.schema import RecordError, encoded
 from kvtui.language import tr
 from kvtui.text import did_you_mean, sanitise
 
@@ -162,8 +161,7 @@ def _mark(entry: Entry, tags: Sequence[str], text: str) -> Entry:
                 broken=entry.broken,
             )
         )
-    line = json.dumps({"type": "meta", "tags": list(tags), "note": text}, separators=(",", ":"))
-    data = line.encode() + b"\n"
+    data = encoded({"type": "meta", "tags": list(tags), "note": text}) + b"\n"
     try:
         if ends_torn(entry.path):
             data = b"\n" + data

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter, deque
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from math import ceil, log
 
@@ -24,14 +25,25 @@ class _Seen:
     token: deque[float] = field(default_factory=lambda: deque(maxlen=_LAST))
 
 
+@dataclass(frozen=True, slots=True)
+class _Took:
+    """The means of what is seen of a stage, in seconds; None: not known of it."""
+
+    whole: float
+    ttft: float | None
+    token: float | None
+
+
 class Pace:
     """Counts a run's requests as they end, and learns from them what the others will take.
 
-    Warm-up requests are counted nowhere, but what they took tells as much as any.
+    Warm-up requests are counted nowhere, but what they took tells as much as any. The run's thread
+    adds while another asks: who asks works on what there was when it began.
     """
 
     def __init__(self, workload: Workload) -> None:
         self._workload = workload
+        self._lock = threading.Lock()
         self._seen: dict[int, _Seen] = {}
         """By stage, the one whose request ended last at the end."""
         self.done: Counter[int] = Counter()
@@ -41,19 +53,28 @@ class Pace:
 
     def add(self, sample: Sample) -> None:
         """A request has ended."""
-        if sample.completed:
-            seen = self._seen.pop(sample.stage, None) or _Seen()
-            self._seen[sample.stage] = seen
-            seen.whole.append(sample.end_s - sample.start_s)
-            if sample.ttft_ms is not None:
-                seen.ttft.append(sample.ttft_ms / 1000)
-            if sample.tpot_ms is not None:
-                seen.token.append(sample.tpot_ms / 1000)
-        if sample.warmup:
-            return
-        self.done[sample.stage] += 1
-        self.total += 1
-        self.failed += sample.failed
+        with self._lock:
+            if sample.completed:
+                seen = self._seen.pop(sample.stage, None) or _Seen()
+                self._seen[sample.stage] = seen
+                seen.whole.append(sample.end_s - sample.start_s)
+                if sample.ttft_ms is not None:
+                    seen.ttft.append(sample.ttft_ms / 1000)
+                if sample.tpot_ms is not None:
+                    seen.token.append(sample.tpot_ms / 1000)
+            if sample.warmup:
+                return
+            self.done[sample.stage] += 1
+            self.total += 1
+            self.failed += sample.failed
+
+    def _took(self) -> dict[int, _Took]:
+        """What is known now of each stage; in the order of ``_seen``."""
+        with self._lock:
+            return {
+                number: _Took(_mean(seen.whole) or 0.0, _mean(seen.ttft), _mean(seen.token))
+                for number, seen in self._seen.items()
+            }
 
     def left(self, now: int, early: Container[int]) -> float | None:
         """Seconds to go.
@@ -69,7 +90,8 @@ class Pace:
         Returns:
             None where nothing is known yet, or where what comes next hangs on the results.
         """
-        if not self._seen or self._workload.search is not None:
+        took = self._took()
+        if not took or self._workload.search is not None:
             return None
         total = 0.0
         for number, stage in enumerate(self._workload.stages):
@@ -82,30 +104,30 @@ class Pace:
             if stage.rate:
                 total += left / stage.rate
                 continue
-            if number not in self._seen:
+            if number not in took:
                 left += stage.warmup
-            total += ceil(left / max(1, stage.concurrency)) * self._each(number, stage)
+            total += ceil(left / max(1, stage.concurrency)) * self._each(number, stage, took)
         return total
 
-    def _each(self, number: int, stage: Stage) -> float:
+    def _each(self, number: int, stage: Stage, took: Mapping[int, _Took]) -> float:
         """Seconds of one request of a stage."""
-        if number in self._seen:
-            return _mean(self._seen[number].whole)
-        latest = next(reversed(self._seen))
-        seen, like = self._seen[latest], self._workload.stages[latest]
-        if not seen.token:
-            alone = _mean(seen.whole) * stage.max_tokens / like.max_tokens
+        if number in took:
+            return took[number].whole
+        latest = next(reversed(list(took)))
+        seen, like = took[latest], self._workload.stages[latest]
+        if seen.token is None:
+            alone = seen.whole * stage.max_tokens / like.max_tokens
         else:
-            alone = self._first(stage) + _mean(seen.token) * stage.max_tokens
+            alone = self._first(stage, took) + seen.token * stage.max_tokens
         streams = max(1, stage.concurrency) / max(1, like.concurrency)
-        return float(alone * streams ** self._crowding())
+        return float(alone * streams ** self._crowding(took))
 
-    def _first(self, stage: Stage) -> float:
+    def _first(self, stage: Stage, took: Mapping[int, _Took]) -> float:
         """Its TTFT, by the least-squares line through the lengths seen; flat where there is one."""
         points = [
-            (_tokens(self._workload.stages[number]), _mean(seen.ttft))
-            for number, seen in self._seen.items()
-            if seen.ttft
+            (_tokens(self._workload.stages[number]), seen.ttft)
+            for number, seen in took.items()
+            if seen.ttft is not None
         ]
         if not points:
             return 0.0
@@ -115,23 +137,22 @@ class Pace:
         slope = sum((n - x) * (t - y) for n, t in points) / spread if spread else 0.0
         return max(0.0, y + max(0.0, slope) * (_tokens(stage) - x))
 
-    def _crowding(self) -> float:
+    def _crowding(self, took: Mapping[int, _Took]) -> float:
         """How requests lengthen with the streams at once: 0 not at all, 1 in proportion."""
-        latest = next(reversed(self._seen))
+        latest, *before = reversed(list(took))
         like = self._workload.stages[latest]
-        for number in list(reversed(self._seen))[1:]:
+        for number in before:
             stage = self._workload.stages[number]
             more = like.concurrency / max(1, stage.concurrency)
             same = (stage.max_tokens, _tokens(stage)) == (like.max_tokens, _tokens(like))
             if same and more > 1 and not (stage.rate or like.rate):
-                before = max(1e-6, _mean(self._seen[number].whole))
-                longer = max(1.0, _mean(self._seen[latest].whole) / before)
+                longer = max(1.0, took[latest].whole / max(1e-6, took[number].whole))
                 return min(1.0, log(longer) / log(more))
         return 0.0
 
 
-def _mean(values: deque[float]) -> float:
-    return sum(values) / len(values)
+def _mean(values: deque[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def _tokens(stage: Stage) -> float:

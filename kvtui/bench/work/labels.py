@@ -24,13 +24,11 @@ _PARTS = (
     later("weights {n}"),
     later("KV {n}"),
 )
-
-
-SEPARATORS = (later(", "), later(": "))
-"""Between parts."""
+_SEPARATORS = (later(", "), later(": "))
+_BETWEEN = re.compile(f"({'|'.join(map(re.escape, _SEPARATORS))})")
 
 
 def label_shown(label: str) -> str:
     """A level's label in the language in use."""
-    parts = re.split("(, |: )", label)
+    parts = _BETWEEN.split(label)
     return "".join(tr(part) if n % 2 else retold(part, _PARTS) for n, part in enumerate(parts))

@@ -21,7 +21,7 @@ PROBES = (64, 320)
 """Words of the two prompts that show how many tokens a word takes."""
 
 
-LEAST = 3
+LEAST_WORDS = 3
 """Words of a prompt: with fewer, some of a run's prompts would be the same by chance, and what a
 server keeps of the one would answer the other."""
 
@@ -48,12 +48,12 @@ class Words:
 
     def needed(self, tokens: int) -> int:
         """Words that make ``tokens`` prompt tokens; a few, where the template alone is as long."""
-        return max(LEAST, round((tokens - self.fixed) / self.per_word))
+        return max(LEAST_WORDS, round((tokens - self.fixed) / self.per_word))
 
     @property
     def shortest(self) -> float:
         """Tokens of the shortest prompt that is made."""
-        return self.fixed + self.per_word * LEAST
+        return self.fixed + self.per_word * LEAST_WORDS
 
 
 def synthetic(words: int, key: str, using: Words | None = None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -23,7 +24,7 @@ from tests.unit.bench.recorded import Done, asked, bench_of, single
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "records"
 SEEDS = 120
-ODD: tuple[Any, ...] = (None, -1, 1e308, "x", [], {}, True, [None], {"a": 1}, "9" * 50)
+ODD: tuple[Any, ...] = (None, -1, 1 << 63, 1e308, "x", [], {}, True, [None], {"a": 1}, "9" * 50)
 
 
 def changed(value: Any, random: Random) -> Any:
@@ -92,3 +93,14 @@ def test_damage_is_said_or_passed_over(sources: list[bytes], tmp_path: Path) -> 
                 said = str(error)
             assert not said or str(path) in said, seed
             assert "\n" not in said, seed
+
+
+@pytest.mark.parametrize("name", ["prompt_tokens", "completion_tokens", "cached_prompt_tokens"])
+@pytest.mark.parametrize("tokens", [-1, 1 << 63, 10**400])
+def test_a_count_beyond_any_server_s_is_damage(tmp_path: Path, name: str, tokens: int) -> None:
+    path = bench_of(tmp_path / "b.jsonl", [1.0, 2.0])
+    told = b'"index":1,"%s":%d,' % (name.encode(), tokens)
+    path.write_bytes(path.read_bytes().replace(b'"index":1,', told))
+    with pytest.raises(RecordError, match=re.escape(str(path))):
+        read_record(path)
+    assert entry_of(path).finished

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from kvtui.bench.figures.sample import Sample
@@ -102,3 +106,34 @@ def test_stages_in_turn_are_all_counted() -> None:
     pace = Pace(Workload(preset="x", stages=stages, interleave=True))
     pace.add(served(stages[1], 1, 0, warmup=False, crowd=0))
     assert pace.left(1, {}) == pytest.approx(7 * seconds_of(stages[0]))
+
+
+class Interrupting(tuple[Stage, ...]):
+    """Stages; each look at one of them lets another thread have its turn, to its end."""
+
+    meanwhile: Callable[[], object]
+
+    def __getitem__(self, place: Any) -> Any:
+        other = threading.Thread(target=self.meanwhile)
+        other.start()
+        other.join()
+        return super().__getitem__(place)
+
+
+def test_requests_end_on_another_thread_while_the_rest_is_told() -> None:
+    stages = Interrupting(
+        Stage(label=str(n), prompt_tokens=n, concurrency=n, requests=40) for n in range(1, 30)
+    )
+    pace = Pace(Workload(preset="x", stages=stages))
+    ended = iter(range(len(stages)))
+
+    def one_more() -> None:
+        if (number := next(ended, None)) is not None:
+            stage = Stage(label="", prompt_tokens=number)
+            pace.add(served(stage, number, 0, warmup=False, crowd=0))
+
+    stages.meanwhile = one_more
+    for _ in range(3):
+        one_more()
+    assert pace.left(2, {}) is not None
+    assert pace.total > 3  # it was interrupted

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from kvtui.bench.evaluation.results import results_of
@@ -19,7 +20,7 @@ from kvtui.bench.records.recorder import Recorder, header_of
 from kvtui.bench.records.schema import VERSION, RecordError
 from kvtui.bench.requests.prepared import Prepared
 from kvtui.bench.running.progress import RequestEnded
-from kvtui.bench.work.workload import Spec, expand
+from kvtui.bench.work.workload import Spec, Stage, Workload, expand
 from kvtui.config import Endpoint
 from kvtui.stream.request import Request
 from kvtui.ui.draw.runs import entry_row
@@ -309,3 +310,110 @@ def test_a_sweep_s_peak_is_its_levels_best_throughput(tmp_path: Path) -> None:
     assert "≤" in "".join(span.text for span in entry_row(entry, 90))
     alone = entry_of(Path("tests/fixtures/records/v1-finished.jsonl"))
     assert alone.peak_tps is None
+
+
+def test_the_end_of_a_giant_is_found_under_long_notes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = made(tmp_path / "r.jsonl")
+    plain = path.stat().st_size
+    note = "长" * 2000
+    for _ in range(12):
+        store.note(path, note)
+    assert path.stat().st_size - plain < 12 * (3 * 2000 + 100)  # three bytes a letter, not six
+    monkeypatch.setattr(entries, "_TAIL", 1 << 10)
+    monkeypatch.setattr(entries, "MOST_READ", path.stat().st_size - plain + 512)
+    head, rest = path.read_bytes().split(b"\n", 1)
+    path.write_bytes(head + b"\n" + rest.replace(b"\n", b" " * (256 << 10) + b"\n", 1))
+    entry = entry_of(path)
+    assert (entry.finished, entry.requests, entry.note) == (True, 4, note)
+
+
+def listed_as_its_levels(path: Path, workload: Workload, samples: list[Sample]) -> Entry:
+    """The list's figures, which are the best, or the only, level's; read through and by its end."""
+    recorder = Recorder(path)
+    recorder.create(header_of(Prepared(ENDPOINT, "m"), Request(ENDPOINT, "m", ""), workload, "n"))
+    for sample in samples:
+        recorder.take(RequestEnded(sample))
+    through = entry_of(path)
+    recorder.end()
+    recorder.close()
+    entry = entry_of(path)
+    levels = results_of(read_record(path)).levels
+    best = max(level.output_tps or 0 for level in levels)
+    for told in (through, entry):
+        assert told.peak_tps == pytest.approx(best)
+        if len(levels) == 1:
+            cold = levels[0].ttft_ms or levels[0].ttft_warm_ms
+            assert cold is not None
+            assert told.ttft_ms == pytest.approx(cold.p50)
+    return entry
+
+
+def test_a_list_s_peak_leaves_out_the_others_turns_as_levels_do(tmp_path: Path) -> None:
+    stages = tuple(
+        Stage(label=name, texts=("Hi",), concurrency=2, requests=4, max_tokens=10, warmup=0)
+        for name in ("one", "two")
+    )
+    workload = Workload(preset="own", stages=stages, interleave=True)
+    samples = [
+        Sample(
+            stage=stage, index=index, start_s=begin, send_s=begin, first_s=begin + 0.1,
+            last_s=begin + 1, end_s=begin + 1, completion_tokens=10,
+        )
+        for stage in range(2)
+        for index in range(4)
+        for begin in [(index // 2) * 2.0 + stage]
+    ]  # fmt: skip
+    entry = listed_as_its_levels(tmp_path / "r.jsonl", workload, samples)
+    assert entry.peak_tps == pytest.approx(20)  # 2 × 10 tokens in each second of its own
+
+
+def test_a_list_s_ttft_takes_the_template_from_a_cache_for_cold_as_levels_do(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(label="a", prompt_tokens=100, concurrency=2, requests=6, max_tokens=4, warmup=0)
+    cached = [20, 24, 20, 90, 90, 90]  # the template's, by chance four more; most of a prompt
+    samples = [
+        Sample(
+            stage=0, index=index, start_s=1.0 * index, end_s=index + 1.0, completion_tokens=4,
+            ttft_ms=100.0 if tokens < 50 else 5.0, prompt_tokens=100, cached_prompt_tokens=tokens,
+        )
+        for index, tokens in enumerate(cached)
+    ]  # fmt: skip
+    workload = Workload(preset="own", stages=(stage,))
+    assert listed_as_its_levels(tmp_path / "r.jsonl", workload, samples).ttft_ms == 100.0
+
+
+def test_of_a_request_sent_again_a_list_counts_the_later(tmp_path: Path) -> None:
+    stage = Stage(label="a", texts=("Hi",), concurrency=2, requests=2, max_tokens=4, warmup=0)
+    one = Sample(stage=0, index=0, end_s=1.0, completion_tokens=4, ttft_ms=9.0)
+    lost = Sample(stage=0, index=1, end_s=60.0, failed=True, cls="transport", subcode="reset")
+    again = msgspec.structs.replace(one, index=1, segment=1)
+    workload = Workload(preset="own", stages=(stage,))
+    entry = listed_as_its_levels(tmp_path / "r.jsonl", workload, [one, lost, again])
+    assert (entry.requests, entry.failed, entry.peak_tps) == (2, 0, 4.0)
+
+
+def test_a_full_disk_is_said_where_a_run_would_go_on_and_its_lock_is_let_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = made(tmp_path / "r.jsonl", end=False)
+    with path.open("ab") as file:
+        file.write(b'{"type":"request","stage":0,"ind')
+    session: Any = None
+    request, prepared = Request(ENDPOINT, "llama-8b", ""), Prepared(ENDPOINT, "llama-8b")
+
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("kvtui.bench.records.recorder.os.write", full)
+        with pytest.raises(RecordError, match="No space left on device"):
+            begin(session, prepared, request, read_record(path))
+    assert not store.look(path).running
+    with monkeypatch.context() as patch:
+        patch.setattr("kvtui.bench.records.recorder.ends_torn", full)
+        with pytest.raises(RecordError, match="No space left on device"):
+            begin(session, prepared, request, read_record(path))
+    assert not store.look(path).running
