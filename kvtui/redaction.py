@@ -24,7 +24,9 @@ _KEY_SHAPES = r"""
         (?P<value>[^\s"',;&<>)\]}]{4,})
     | (?P<bearer>\b(?:bearer|basic)%GAP%)(?!(?:realm|error|scope)=)
         (?P<token>[A-Za-z0-9._~+/=*-]{6,})
-    | \b(?!(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]{1,15})*_(?:KEY|TOKEN)(?:_[0-9A-Z]{1,8})?\b(?!-)))
+    | \b(?!(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]{1,15})*_(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)
+            (?:_[0-9A-Z]{1,12})?\b(?!-)))
+        (?!(?-i:[a-z]+(?:_[a-z]{1,12})*_(?:key|token|secret|password|credentials?)\b(?!-)))
         (?:sk|pk|rk|gsk|xai|hf|nvapi|ghp|gho|glpat|AIza|r8|pplx)[-_][A-Za-z0-9_*.-]{6,}
     | \bAIza[A-Za-z0-9_-]{10,}
     | \beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}
@@ -316,24 +318,6 @@ def is_telling(secret: str) -> bool:
         len(secret) >= _LOOKS_SECRET
         and any(map(str.isdigit, secret))
         and any(map(str.isalpha, secret))
-    )
-
-
-_WORDS = r"[A-Za-z0-9]+"
-_MIXED = 24
-"""Letters of both cases in a row, so many of them, are no word of a variable's name."""
-
-
-def looks_like_key(text: str) -> bool:
-    """Whether what should be the *name* of a variable is rather a key: its shape, or its letters.
-
-    ``HF_API_KEY`` is a name; ``hf_4fTx…``, ``sk-…`` and a word of random letters and digits are
-    keys.
-    """
-    return redact(text) != text or any(
-        is_telling(word)
-        or (len(word) >= _MIXED and not (word.isupper() or word.islower() or word.isdigit()))
-        for word in re.findall(_WORDS, text)
     )
 
 

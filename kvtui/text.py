@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from kvtui.keyshape import has_key_form as has_key_form
+from kvtui.keyshape import looks_like_key as looks_like_key
 from kvtui.language import tr
 from kvtui.redaction import REDACTED as REDACTED
-from kvtui.redaction import looks_like_key as looks_like_key
 from kvtui.redaction import redact as redact
 
 # --- sanitising -----------------------------------------------------------------------------------

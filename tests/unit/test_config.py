@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import stat
+import string
 import sys
 from pathlib import Path
 
@@ -232,9 +234,70 @@ def test_what_is_no_variable_s_name_is_refused_and_not_repeated(
     assert pasted.strip(" $") not in str(raised.value) or not pasted.strip()
 
 
-@pytest.mark.parametrize(
-    "name", ["HF_API_KEY", "XAI_API_KEY", "PPLX_API_KEY", "my_key", "_K", "AZURE_OPENAI_API_KEY_2"]
-)
-def test_the_name_of_a_variable_is_taken_and_shown(name: str) -> None:
+NAMES = [
+    "HF_API_KEY",
+    "XAI_API_KEY",
+    "PPLX_API_KEY",
+    "my_key",
+    "_K",
+    "AZURE_OPENAI_API_KEY_2",
+    "HF_TOKEN_PRODUCTION",
+    "HF_PASSWORD",
+    "XAI_CREDENTIALS",
+    "NVAPI_SECRET",
+    "GSK_API_KEY_PRODUCTION",
+    "hf_api_key",
+    "sk_test_key",
+    "R8_TOKEN",
+    "GHP_TOKEN_2024",
+    "MyAzureOpenAiKeyForEastUs2",
+    "openrouterApiKeyForTeamTwo",
+    "HUGGINGFACEHUBAPITOKENPRODUCTION",
+    "H100X8_KEY",
+    "VLLM_B200_KEY2",
+    "key",
+    "OPENAI_API_KEY",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_name_of_a_variable_is_taken_and_shown(name: str, tmp_path: Path) -> None:
     assert variable_problem(name) == ""
     assert redact(f"{name} is not set") == f"{name} is not set"
+    path = tmp_path / "config.toml"
+    path.write_text(
+        f'[profiles.box]\nbase_url = "http://h:1/v1"\napi_key_env = "{name}"\n', encoding="utf-8"
+    )
+    assert load_settings(path).profiles["box"].api_key_env == name
+
+
+LETTERS = string.ascii_letters
+ANY = LETTERS + string.digits
+
+
+@pytest.mark.parametrize(
+    ("prefix", "count", "of"),
+    [
+        ("sk-", 48, ANY),
+        ("sk-proj-", 64, ANY + "-_"),
+        ("sk-ant-api03-", 80, ANY + "-_"),
+        ("sk_live_", 24, ANY),
+        ("gsk_", 52, ANY),
+        ("hf_", 34, ANY),
+        ("hf_", 34, LETTERS),
+        ("hf_", 34, string.ascii_lowercase),
+        ("ghp_", 36, ANY),
+        ("xai-", 80, ANY),
+        ("nvapi-", 64, ANY + "-_"),
+        ("AIzaSy", 33, ANY),
+        ("eyJhbGciOi", 60, ANY),
+        ("f", 31, string.digits + "abcdef"),
+    ],
+)
+def test_keys_made_at_random_are_no_names(prefix: str, count: int, of: str) -> None:
+    made = random.Random(prefix + of)
+    for _ in range(50):
+        key = prefix + "".join(made.choice(of) for _ in range(count))
+        problem = variable_problem(key)
+        assert "looks like a key" in problem
+        assert key[:10] not in problem

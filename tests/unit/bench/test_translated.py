@@ -121,7 +121,7 @@ def test_a_label_of_ones_own_stays() -> None:
 
 @pytest.mark.parametrize("offered", [(), ("m1", "m2")])
 def test_that_no_model_was_chosen_is_recorded_in_english(offered: tuple[str, ...]) -> None:
-    prepared = Prepared(BOX, models=offered)
+    prepared = Prepared(BOX, None, offered)
     expected = failure_object(*model_missing(prepared))
     language.use("zh")
     verdict, evidence = model_missing(prepared)
