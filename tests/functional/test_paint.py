@@ -103,7 +103,7 @@ async def test_what_is_written_bit_by_bit_is_the_screen(
             app.fake.clock.now += 0.2
             app.main.parts.frames.tick()
             if step == 10:
-                app.notify("A notice lies over the text.")
+                app.notify("A notice lies over the text.", timeout=1000)  # it stays
             if step == 20:
                 await pilot.press("up", "up")
             await pilot.pause()

@@ -98,7 +98,7 @@ async def test_enter_runs_and_the_figures_arrive() -> None:
         assert main.header.phase == "prefill"
         await at(pilot, 0.6)
         assert main.header.phase == "decode"
-        assert "213" not in shown(main.stream.figures)  # drawn large, not as digits
+        assert "now 213" in shown(main.stream.figures)  # a token every 4.7 ms
         assert "usage, live" in shown(main.stream.figures)
         assert main.stream.text.history.text().startswith("A cache keeps")
         await at(pilot, 5)

@@ -344,16 +344,16 @@ def _compared(state: StreamState, width: int) -> Row:
     ratio = both.on_tps / both.off_tps
     times = f"{ratio:.0f}×" if ratio >= 9.95 else f"{ratio:.1f}×"
     unit = " tok/s" if width >= WIDE - 4 else ""
-    return crop(
-        row(
-            (tr("cache off") + " ", "muted"),
-            (f"{rate(both.off_tps)}{unit}", "text"),
-            (f" · {tr('on')} ", "muted"),
-            (f"{rate(both.on_tps)} tok/s", "strong"),
-            (f" ({times})", "muted"),
-        ),
-        width,
+    said = row(
+        (tr("cache off") + " ", "muted"),
+        (f"{rate(both.off_tps)}{unit}", "text"),
+        (f" · {tr('on')} ", "muted"),
+        (f"{rate(both.on_tps)} tok/s", "strong"),
+        (f" ({times})", "muted"),
     )
+    stretch = row((tr(", both to token {n}", n=count(both.tokens)), "muted"))
+    whole = (*said, *stretch)
+    return whole if width_of(whole) <= width else crop(said, width)
 
 
 def _rule_or_median(state: StreamState, width: int) -> Row:

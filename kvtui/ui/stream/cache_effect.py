@@ -22,6 +22,7 @@ LEAST = 32
 class Course(NamedTuple):
     """How a run went: seconds after its first token, and tokens by then."""
 
+    model: str
     cached: bool
     prompt: int
     points: tuple[tuple[float, float], ...]
@@ -43,23 +44,32 @@ class CacheEffect:
     """
 
     def __init__(self) -> None:
-        self.compared: CacheCompared | None = None
+        self._compared: dict[str, CacheCompared] = {}
         self._runs: deque[Course] = deque(maxlen=KEPT)
 
-    def add(self, prompt: int | None, samples: Sequence[SampleLike], *, cached: bool) -> None:
+    def of(self, model: str) -> CacheCompared | None:
+        """The newest pair of this model's runs."""
+        return self._compared.get(model)
+
+    def add(
+        self, model: str, prompt: int | None, samples: Sequence[SampleLike], *, cached: bool
+    ) -> None:
         """Take a run that ended.
 
         Args:
+            model: The model that answered: runs of one model only are compared.
             prompt: Tokens of its prompt; None where that is not known.
             samples: Its course, oldest first.
             cached: Whether it kept keys and values.
         """
         if prompt is None or len(samples) < 2:
             return
-        course = Course(cached, prompt, tuple((s.t, s.tokens) for s in samples))
+        course = Course(model, cached, prompt, tuple((s.t, s.tokens) for s in samples))
         for other in reversed(self._runs):
-            if other.cached != cached and (found := _compared(course, other)) is not None:
-                self.compared = found
+            if other.model != model or other.cached == cached:
+                continue
+            if (found := _compared(course, other)) is not None:
+                self._compared[model] = found
                 break
         self._runs.append(course)
 

@@ -325,7 +325,7 @@ class Conductor:
             repeats=self._repeats,
             median=self._stream.median,
             kv_cache=asked.kv_cache,
-            compared=self._effect.compared,
+            compared=self._effect.of(self._answering) if self.endpoint.embedded else None,
         )
 
     def _finish(self, run: RunLike) -> RunFigures | None:
@@ -341,10 +341,10 @@ class Conductor:
         verdict = figures.verdict
         if self.endpoint.embedded and not is_demo(self._answering):
             samples = run.samples(COURSE_POINTS)
-            self._effect.add(figures.prompt_tokens, samples, cached=self.kept)
+            self._effect.add(self._answering, figures.prompt_tokens, samples, cached=self.kept)
         self._stream = replace(
             self._stream,
-            compared=self._effect.compared,
+            compared=self._effect.of(self._answering) if self.endpoint.embedded else None,
             outcome="" if verdict.cls == "ok" else verdict.subcode,
             failed=verdict.is_failure,
             median=median_of(self._results) if self._repeats > 1 else None,

@@ -8,6 +8,7 @@ from kvtui.measure.rate import Sample
 from kvtui.ui.stream.cache_effect import CacheEffect
 
 PROMPT = 20
+MODEL = "kvtui-tiny"
 
 
 def steady(tokens: int, tps: float) -> list[Sample]:
@@ -26,9 +27,9 @@ def slowing(tokens: int, step: float) -> list[Sample]:
 
 def test_a_run_stopped_halfway_counts_up_to_its_last_token() -> None:
     effect = CacheEffect()
-    effect.add(PROMPT, slowing(200, 0.001), cached=False)
-    effect.add(PROMPT, steady(500, 100.0), cached=True)
-    compared = effect.compared
+    effect.add(MODEL, PROMPT, slowing(200, 0.001), cached=False)
+    effect.add(MODEL, PROMPT, steady(500, 100.0), cached=True)
+    compared = effect.of(MODEL)
     assert compared is not None
     # tokens 3 to 200 took 3 + 4 + … + 200 ms
     assert compared.off_tps == pytest.approx(198 / (0.001 * (200 * 201 / 2 - 3)))
@@ -38,18 +39,18 @@ def test_a_run_stopped_halfway_counts_up_to_its_last_token() -> None:
 
 def test_the_same_stretch_of_the_longer_one_counts_whichever_that_is() -> None:
     effect = CacheEffect()
-    effect.add(PROMPT, slowing(500, 0.001), cached=False)
-    effect.add(PROMPT, steady(200, 100.0), cached=True)
-    compared = effect.compared
+    effect.add(MODEL, PROMPT, slowing(500, 0.001), cached=False)
+    effect.add(MODEL, PROMPT, steady(200, 100.0), cached=True)
+    compared = effect.of(MODEL)
     assert compared is not None
     assert compared.off_tps == pytest.approx(198 / (0.001 * (200 * 201 / 2 - 3)))
 
 
 def test_between_samples_tokens_came_evenly() -> None:
     effect = CacheEffect()
-    effect.add(PROMPT, [Sample(0.5, 50, 100), Sample(2.5, 250, 100)], cached=True)
-    effect.add(PROMPT, [Sample(1.0, 50, 50), Sample(2.0, 100, 50)], cached=False)
-    compared = effect.compared
+    effect.add(MODEL, PROMPT, [Sample(0.5, 50, 100), Sample(2.5, 250, 100)], cached=True)
+    effect.add(MODEL, PROMPT, [Sample(1.0, 50, 50), Sample(2.0, 100, 50)], cached=False)
+    compared = effect.of(MODEL)
     assert compared is not None
     assert (compared.off_tps, compared.on_tps) == pytest.approx((50.0, 100.0))
 
@@ -66,13 +67,23 @@ def test_between_samples_tokens_came_evenly() -> None:
 )
 def test_what_is_not_alike_is_not_compared(prompt: int | None, samples: list[Sample]) -> None:
     effect = CacheEffect()
-    effect.add(PROMPT, steady(300, 100.0), cached=True)
-    effect.add(prompt, samples, cached=False)
-    assert effect.compared is None
+    effect.add(MODEL, PROMPT, steady(300, 100.0), cached=True)
+    effect.add(MODEL, prompt, samples, cached=False)
+    assert effect.of(MODEL) is None
 
 
 def test_two_with_the_cache_say_nothing_of_it() -> None:
     effect = CacheEffect()
-    effect.add(PROMPT, steady(300, 100.0), cached=True)
-    effect.add(PROMPT, steady(300, 90.0), cached=True)
-    assert effect.compared is None
+    effect.add(MODEL, PROMPT, steady(300, 100.0), cached=True)
+    effect.add(MODEL, PROMPT, steady(300, 90.0), cached=True)
+    assert effect.of(MODEL) is None
+
+
+def test_runs_of_two_models_are_not_compared() -> None:
+    effect = CacheEffect()
+    effect.add("other", PROMPT, steady(300, 10.0), cached=False)
+    effect.add(MODEL, PROMPT, steady(300, 100.0), cached=True)
+    assert effect.of(MODEL) is None
+    effect.add(MODEL, PROMPT, steady(300, 50.0), cached=False)
+    assert effect.of(MODEL) is not None
+    assert effect.of("other") is None
