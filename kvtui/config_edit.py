@@ -186,7 +186,7 @@ def _no_key_itself(key: str, value: object) -> None:
     """Refuse what should name a variable and does not, before anything could repeat it."""
     named = _parts(key)[-1] == "api_key_env" and isinstance(value, str)
     if named and (problem := variable_problem(str(value))):
-        raise ConfigError(tr("Not written: {why}", why=f"{key}: {problem}."))
+        raise ConfigError(tr("Not written: {why}", why=f"{key}: {problem}{tr('.')}"))
 
 
 def edit(target: Path, changes: Mapping[str, Any], themes: Iterable[str] = ()) -> Settings:

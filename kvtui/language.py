@@ -75,6 +75,11 @@ def _pattern(template: str) -> re.Pattern[str]:
     return re.compile(made)
 
 
+def english(text: str) -> str:
+    """The English of a whole text in the language in use, one without values; else as it is."""
+    return next((key for key, said in _texts.items() if said == text), text)
+
+
 def translated() -> bool:
     """Whether texts made now are in another language than English."""
     return bool(_texts) and not _english.get()

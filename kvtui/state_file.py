@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kvtui.language import tr
 from kvtui.places import state_path as state_path  # where it lies
 from kvtui.reading import read_at_most
 
@@ -36,15 +37,22 @@ def read_state(path: Path | None = None) -> State:
         return State({})
     except OSError as error:
         reason = error.strerror or str(error)
-        return State({}, f"{path} cannot be read ({reason}): nothing is remembered.")
+        return State(
+            {},
+            tr(
+                "{path} cannot be read ({reason}): nothing is remembered.", path=path, reason=reason
+            ),
+        )
     if len(content) <= _LIMIT:
         try:
             return State(tomllib.loads(content.decode("utf-8")))
         except (ValueError, RecursionError):  # ValueError: not TOML, or not UTF-8
             pass
-    problem = (
-        f"{path} is damaged: nothing in it is used. It becomes {_aside(path).name} when kvtui "
-        "has something to remember."
+    problem = tr(
+        "{path} is damaged: nothing in it is used. It becomes {aside} when kvtui has something to"
+        " remember.",
+        path=path,
+        aside=_aside(path).name,
     )
     return State({}, problem, damaged=True)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kvtui.commands.errors import BadInput
+from kvtui.language import tr
 from kvtui.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -40,9 +41,13 @@ def work_of(preset: str | None, flags: dict[str, Any]) -> Work:
 
     if flags["resume"] is not None:
         if preset is not None or flags["output"] is not None:
-            raise click.UsageError("--resume goes on with its record: give no preset and no -o.")
+            raise click.UsageError(
+                tr("--resume goes on with its record: give no preset and no -o.")
+            )
         if is_locked(flags["resume"]):
-            raise BadInput(f"{flags['resume']} is being written: a run is under way in it.")
+            raise BadInput(
+                tr("{path} is being written: a run is under way in it.", path=flags["resume"])
+            )
         try:
             record = read_record(flags["resume"])
         except RecordError as error:
@@ -50,15 +55,19 @@ def work_of(preset: str | None, flags: dict[str, Any]) -> Work:
         workload = record.workload
         return Work(workload.preset, lambda _: workload, record)
     if preset is None:
-        raise click.UsageError("Name a preset or a TOML file; kvtui bench --list shows them.")
+        raise click.UsageError(tr("Name a preset or a TOML file; kvtui bench --list shows them."))
     given = _given(flags)
     known = PRESETS.get(preset)
     if known is not None:
         return Work(preset, lambda embedded: known.build(given, embedded))
     if not preset.endswith(".toml"):
         raise click.UsageError(
-            f"{preset!r} is no preset{did_you_mean(preset, PRESETS)}; there are"
-            f" {', '.join(PRESETS)}, or a file that ends in .toml."
+            tr(
+                "{preset!r} is no preset{hint}; there are {names}, or a file that ends in .toml.",
+                preset=preset,
+                hint=did_you_mean(preset, PRESETS),
+                names=", ".join(PRESETS),
+            )
         )
     try:
         spec = read_spec(Path(preset))
@@ -166,11 +175,11 @@ def with_rooms(workload: Workload, prepared: Prepared, flags: dict[str, Any]) ->
     if not asked and (endpoint.architecture is None or wanted["gpu"] is None):
         if flags.get("gpu"):
             raise BadInput(
-                "--gpu says which card, not which model: add --arch, --gguf or --config-json."
+                tr("--gpu says which card, not which model: add --arch, --gguf or --config-json.")
             )
         return workload
     if wanted["gpu"] is None:
-        raise BadInput("The model alone does not say what fits: name the card with --gpu.")
+        raise BadInput(tr("The model alone does not say what fits: name the card with --gpu."))
     wanted |= {name: flags.get(name) for name in ("engine", "kv_dtype")}
     from kvtui.bench.work.room import rooms_of
     from kvtui.commands.own_cards import own_cards

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from kvtui.language import tr
 from kvtui.prompt import json_fault
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -105,7 +106,7 @@ class VariableName(click.ParamType[str]):
 
         problem = variable_problem(str(value))
         if problem:
-            self.fail(f"{problem}.", param, ctx)
+            self.fail(f"{problem}{tr('.')}", param, ctx)
         return str(value)
 
 

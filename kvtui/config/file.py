@@ -148,7 +148,7 @@ def parse_settings(data: Mapping[str, Any], path: Path) -> Settings:
     defaults = _section(data.get("defaults", {}), Defaults, path, "defaults")
     for name, profile in profiles.items():
         if profile.api_key_env is not None and (problem := variable_problem(profile.api_key_env)):
-            raise ConfigError(f"{path}: profiles.{name}.api_key_env: {problem}.")
+            raise ConfigError(f"{path}: profiles.{name}.api_key_env: {problem}{tr('.')}")
     if defaults.profile is not None and defaults.profile not in profiles:
         raise ConfigError(
             tr(
@@ -178,7 +178,14 @@ def _known_keys(table: Mapping[str, Any], known: tuple[str, ...], path: Path, wh
     for key in table:
         if key not in known:
             name = f"{where}.{key}" if where else key
-            raise ConfigError(f"{path}: unknown key {name}{did_you_mean(key, known)}.")
+            raise ConfigError(
+                tr(
+                    "{path}: unknown key {name}{hint}.",
+                    path=path,
+                    name=name,
+                    hint=did_you_mean(key, known),
+                )
+            )
 
 
 def _section(value: Any, schema: type[_Section], path: Path, where: str) -> _Section:

@@ -16,6 +16,7 @@ from kvtui.failure.keyform import problem_shown
 from kvtui.failure.retry import retry_after
 from kvtui.failure.transport import cause_text
 from kvtui.failure.urlform import mended, path_candidates, url_problem
+from kvtui.language import tr
 from kvtui.text import did_you_mean, one_line, redact
 
 _QUOTED = 220
@@ -244,7 +245,7 @@ def _afforded(case: Case) -> str | None:
 
 
 def _others(names: Iterable[str]) -> str | None:
-    return _text(" and ".join(names))
+    return _text(tr(" and ").join(names))
 
 
 def _waiting(case: Case) -> str | None:

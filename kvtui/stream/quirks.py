@@ -63,7 +63,7 @@ def with_refusals(quirks: Quirks, names: Iterable[str]) -> tuple[Quirks, str]:
     if not known:
         return quirks, ""
     changes: dict[str, Any] = {name: REFUSALS[name][0] for name in known}
-    done = " and ".join(REFUSALS[name][1] for name in known)
+    done = tr(" and ").join(REFUSALS[name][1] for name in known)
     return replace(quirks, **changes), tr("As this endpoint wanted it before: {done}.", done=done)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from kvtui.bench.evaluation.results import Results, document
 from kvtui.bench.export import tables
 from kvtui.bench.records.schema import RecordError
-from kvtui.language import later
+from kvtui.language import later, tr
 from kvtui.writing import write_new
 
 SUFFIXES = {
@@ -88,6 +88,8 @@ def write_export(results: Results, shape: str, path: Path) -> None:
     try:
         write_new(path, data)
     except FileExistsError:
-        raise RecordError(f"{path} is there already: name another file.") from None
+        raise RecordError(tr("{path} is there already: name another file.", path=path)) from None
     except OSError as error:
-        raise RecordError(f"{path} cannot be written: {error.strerror or error}.") from None
+        raise RecordError(
+            tr("{path} cannot be written: {error}.", path=path, error=error.strerror or error)
+        ) from None

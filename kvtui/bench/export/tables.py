@@ -159,11 +159,28 @@ def markdown(results: Results) -> list[str]:
 
 
 _MARKUP = re.compile(r"[\\|`]|\](?=[(\[:])")
+_LINKED = re.compile(r"://|www\.|@|\b(?:mailto|xmpp|tel):|#\d|[^\W_]\.[^\W\d_]{2}", re.IGNORECASE)
+"""What some reader makes a link of in bare text: addresses, hosts, mail, mentions, issues."""
 
 
 def _md(text: object) -> str:
-    """A text of anybody's as words of a page: no control, no cell's end, no link, picture, tag."""
-    return _MARKUP.sub(r"\\\g<0>", one_line(str(text), 600)).replace("<", "&lt;")
+    """A text of anybody's as words of a page: no control, no cell's end, no link, picture, tag.
+
+    Words that readers make links of by themselves are code: a backslash stops only some of them.
+    """
+    parts = re.split(r"(\s+)", one_line(str(text), 600))
+    return "".join(_code(part) if _LINKED.search(part) else _words(part) for part in parts)
+
+
+def _words(text: str) -> str:
+    return _MARKUP.sub(r"\\\g<0>", text).replace("<", "&lt;")
+
+
+def _code(word: str) -> str:
+    """A word between back-ticks, more of them than stand in it; no cell ends in it."""
+    fence = "`" * (1 + max(map(len, re.findall("`+", word)), default=0))
+    room = " " if len(fence) > 1 else ""
+    return fence + room + word.replace("|", "\\|") + room + fence
 
 
 def csv_text(results: Results) -> str:

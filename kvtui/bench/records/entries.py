@@ -154,7 +154,7 @@ def entry_of(path: Path) -> Entry:
 def _headed(entry: Entry, line: bytes) -> Entry:
     """What the first line tells."""
     if not line.strip():
-        raise RecordError(f"{entry.path} is empty.")
+        raise RecordError(tr("{path} is empty.", path=entry.path))
     try:
         header = msgspec.json.decode(line)
     except msgspec.DecodeError:

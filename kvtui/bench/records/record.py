@@ -155,7 +155,7 @@ def read_record(path: Path, *, requests: bool = True) -> Record:
             tr("{path} cannot be read: {error}.", path=path, error=error.strerror or error)
         ) from None
     if header is None:
-        raise RecordError(f"{path} is empty.")
+        raise RecordError(tr("{path} is empty.", path=path))
     try:
         workload = from_table(header["workload"])
     except (KeyError, WorkloadError) as error:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from kvtui.bench.requests.models import of_the_offered
 from kvtui.config import Endpoint
 from kvtui.failure import Evidence, Verdict, classify
-from kvtui.language import in_english, translated
+from kvtui.language import english, in_english, translated
 from kvtui.measure.figures import RunFigures
 from kvtui.measure.statistics import medians
 from kvtui.text import redact
@@ -86,6 +87,8 @@ def failure_object(verdict: Verdict, evidence: Evidence) -> dict[str, Any]:
             again = of_the_offered(evidence) or classify(evidence)
         if (again.cls, again.subcode) == (verdict.cls, verdict.subcode):
             verdict = again
+        else:  # what no rule says of the evidence: its fixes hold no values
+            verdict = replace(verdict, fixes=tuple(map(english, verdict.fixes)))
     return {
         "class": verdict.cls,
         "subcode": verdict.subcode,

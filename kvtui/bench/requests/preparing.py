@@ -16,6 +16,7 @@ from kvtui.bench.requests.prepared import Prepared
 from kvtui.bench.requests.remembered import forget, recall, remember
 from kvtui.config import Endpoint, load_settings, resolve_endpoint
 from kvtui.failure import Evidence, Verdict
+from kvtui.language import later, tr
 from kvtui.stream.quirks import REFUSALS, Quirks, settled, with_refusals
 from kvtui.telemetry.places import is_loopback
 
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
     from kvtui.stream.client import Clients
 
 _MODEL_FIXES = (
-    "Leave --model out: the shipped kvtui-tiny runs then.",
-    "Name a GGUF file by its path; Llama architectures in F32, F16, Q8_0, Q4_0 or Q4_1 run here.",
-    "For a model of a server, name the server too: --base-url.",
+    later("Leave --model out: the shipped kvtui-tiny runs then."),
+    later(
+        "Name a GGUF file by its path; Llama architectures in F32, F16, Q8_0, Q4_0 or Q4_1 run"
+        " here."
+    ),
+    later("For a model of a server, name the server too: --base-url."),
 )
 
 
@@ -112,8 +116,9 @@ class Preparing:
                         kv_dtype=options.kv_dtype,
                     )
             except EngineStartError as error:
+                fixes = tuple(map(tr, _MODEL_FIXES))
                 verdict = (
-                    Verdict("parameter", "model_not_found", str(error), _MODEL_FIXES)
+                    Verdict("parameter", "model_not_found", str(error), fixes)
                     if isinstance(error, EngineModelError)
                     else Verdict("server", "unavailable", str(error))
                 )

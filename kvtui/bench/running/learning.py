@@ -12,6 +12,7 @@ from kvtui.bench.requests.session import Session
 from kvtui.bench.requests.vocabulary import one_token_words
 from kvtui.bench.running.flights import STOP_S
 from kvtui.bench.work.prompts import PROBES, WORDS, Words, fit_words, synthetic
+from kvtui.language import tr
 from kvtui.measure.figures import RunFigures
 from kvtui.stream.request import Request
 
@@ -61,8 +62,10 @@ class Learner:
         found = fit_words(points)
         if not found.measured and len(points) == len(PROBES):
             self.note(
-                "The server does not tell how many tokens a prompt has: prompt lengths are"
-                " approximate, a word for a token."
+                tr(
+                    "The server does not tell how many tokens a prompt has: prompt lengths are"
+                    " approximate, a word for a token."
+                )
             )
         if chosen is None or found.per_word != 1.0 or not found.measured:
             return replace(found, vocabulary=chosen.vocabulary) if chosen else found

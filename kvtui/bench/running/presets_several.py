@@ -46,7 +46,7 @@ def compare_endpoints(given: dict[str, Any], _embedded: bool) -> Workload:
         for output in given.get("max_tokens") or (128,)
         for number, target in enumerate(targets or (Target(name="?"),))
     ]
-    wanted = (
+    wanted = tr(
         "compare-endpoints wants two endpoints or more: name each with --endpoint (a profile, a"
         " URL, or embedded)."
     )

@@ -103,7 +103,7 @@ def parse(
     url, _ = read_url(base_url)
     variable, key, name = api_key_env.strip(), api_key.strip(), keep_as.strip()
     if variable and (problem := variable_problem(variable)):
-        raise TypedError("api_key_env", one_line(problem[0].upper() + problem[1:], 300) + ".")
+        raise TypedError("api_key_env", one_line(problem[0].upper() + problem[1:], 300) + tr("."))
     if key and (wrong := inspect_key(key).problem):
         raise TypedError("api_key", tr("The key {problem}.", problem=problem_shown(wrong)))
     if name and (name == EMBEDDED or not _PROFILE.fullmatch(name)):

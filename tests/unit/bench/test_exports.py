@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
+from markdown_it import MarkdownIt
 
 from kvtui.bench.evaluation.results import Results, results_of
 from kvtui.bench.export import PLOTS, SHAPES
@@ -317,10 +318,39 @@ def test_what_a_server_calls_its_model_is_text_in_every_form(tmp_path: Path, sha
     assert OBEYED.search(told) is None, shape
     if shape in ("html", "svg", "markdown"):
         assert "<script>" not in told
-    if shape == "markdown":
-        assert told.count("](") == told.count("\\](") > 0
     if shape == "html":
         assert "alert(1)" in told
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        HOSTILE, "http://evil.test", "HTTPS://evil.test/a`b``c", "www.evil.test", "evil.test/x",
+        "mailto:a@evil.test", "foo@bar", "foo@evil.test,", "@evil", "org/model#1", "(ftp://evil)",
+        "[x][y]", "![x]:", "<http://evil.test>", "a\\|`http://evil.test", "[x](evil)", "xmpp:a",
+        "模型http://evil.test", "x | http://evil.test/a|b",
+    ],
+)  # fmt: skip
+def test_no_reader_of_the_markdown_makes_a_link(tmp_path: Path, name: str) -> None:
+    made = results(tmp_path, SWEEP, model=name)
+    stages = tuple(
+        msgspec.structs.replace(stage, label=name) for stage in made.record.workload.stages
+    )
+    record = replace(made.record, workload=msgspec.structs.replace(SWEEP, stages=stages))
+    again = results_of(replace(record, header=made.record.header))
+    told = export_text(again, "markdown")
+    tokens = MarkdownIt("gfm-like").parse(told)
+    found = [inner for token in tokens for inner in (token, *(token.children or ()))]
+    assert not {"link_open", "image", "html_inline", "html_block"} & {one.type for one in found}
+    code = {one.content for one in found if one.type == "code_inline"}
+    bare = "".join(one.content for one in found if one.type == "text")
+    assert BOX.base_url in code
+    assert "://" not in bare
+    assert "@" not in bare
+    assert sum(one.type == "tr_open" for one in found) == 1 + len(stages)
+    assert sum(one.type == "td_open" for one in found) == len(stages) * sum(
+        one.type == "th_open" for one in found
+    )
 
 
 def test_a_spreadsheet_computes_nothing_and_a_terminal_obeys_nothing(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ class Failures:
 
         curl = curl_of(*asked)
         self._dialogs.copy(curl.command)
-        names = " and ".join(f"${name}" for name in curl.variables)
+        names = tr(" and ").join(f"${name}" for name in curl.variables)
         self._say(
             tr("curl copied; it reads {names}.", names=names)
             if names
