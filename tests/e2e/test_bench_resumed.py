@@ -13,23 +13,21 @@ from click.testing import CliRunner
 
 from kvtui.bench.records.record import read_record
 from kvtui.bench.records.schema import REQUEST
+from kvtui.bench.running import presets_several
 from kvtui.commands.bench import bench
 from tests.wire.timing import TimingServer, timing_server
 
 SERVED = {
-    "article": ("--max-tokens", "8,24", "--repeat", "2"),
-    "prefill": ("--prompt-tokens", "16,64", "--repeat", "2"),
-    "kv-evidence": ("--max-tokens", "48", "--repeat", "2"),
-    "quality-of-stream": (
-        "--max-tokens",
-        "48",
-    ),
+    "article": ("--max-tokens", "2", "--repeat", "1"),
+    "prefill": ("--prompt-tokens", "16,32", "--repeat", "1"),
+    "kv-evidence": ("--max-tokens", "16", "--repeat", "1"),
+    "quality-of-stream": ("--max-tokens", "16"),
     "sweep": ("--concurrency", "1,4", "--requests", "6", "--prompt", "Hi"),
-    "compare-endpoints": ("--max-tokens", "24", "--requests", "4"),
+    "compare-endpoints": ("--max-tokens", "8", "--requests", "4"),
 }
 EMBEDDED = {
-    "article": ("--max-tokens", "4,8", "--repeat", "2"),
-    "precision": ("--max-tokens", "8", "--repeat", "2"),
+    "article": ("--max-tokens", "2", "--repeat", "1"),
+    "precision": ("--max-tokens", "2", "--repeat", "2", "--prompt", "Hi"),
 }
 
 
@@ -92,8 +90,16 @@ def structure(table: dict[str, Any]) -> Any:
     + [(name, flags, False) for name, flags in EMBEDDED.items()],
 )
 def test_killed_half_way_and_resumed(
-    server: TimingServer, tmp_path: Path, preset: str, flags: tuple[str, ...], served: bool
+    server: TimingServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    preset: str,
+    flags: tuple[str, ...],
+    served: bool,
 ) -> None:
+    # Two models to load instead of six; a record names its own.
+    pairs = presets_several.PAIRS
+    monkeypatch.setattr(presets_several, "PAIRS", (pairs[0], pairs[-1]))
     where: tuple[str, ...] = ("--base-url", f"{server.url}/v1", "--model", "plain") * served
     if preset == "compare-endpoints":
         where = ("--endpoint", f"plain@{server.url}/v1", "--endpoint", f"role@{server.url}/v1")

@@ -223,3 +223,18 @@ class Bench:
     def close(self) -> None:
         for begun in self.begun:
             begun.runner.stop()
+
+
+class Held:
+    """Stands in for what blocks: it takes until the test lets go."""
+
+    def __init__(self, then: Any) -> None:
+        self.then = then
+        self.asked = 0
+        self.go = threading.Event()
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        self.asked += 1
+        assert threading.current_thread() is not threading.main_thread()
+        assert self.go.wait(30)
+        return self.then(*given, **named)

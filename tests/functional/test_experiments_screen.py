@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench_fakes import Bench
+from bench_fakes import Bench, Held
 from fakes import EMBEDDED, REMOTE, make_app
 from test_screen import ready, shown, until
 
@@ -49,8 +49,7 @@ async def begun(pilot: Any, bench: Bench, preset: str = "sweep") -> ExperimentsS
     screen.action_choose(preset)
     await pilot.pause()
     await pilot.press("enter")
-    await until(pilot, lambda: bool(bench.begun))
-    assert screen.mode == "live"
+    await until(pilot, lambda: screen.mode == "live")
     return screen
 
 
@@ -187,7 +186,7 @@ async def test_a_paid_endpoint_is_asked_about_before_anything_is_sent(bench: Ben
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
         await pilot.press("enter")
-        await until(pilot, lambda: bool(bench.begun))
+        await until(pilot, lambda: bool(bench.begun) and screen.mode == "live")
         assert bench.runner.request.model == REMOTE.model
 
 
@@ -310,7 +309,7 @@ async def test_many_lanes_condense_and_each_can_be_opened(bench: Bench) -> None:
         screen.action_choose("sweep")
         await pilot.pause()
         await pilot.press("tab", *"64", "enter")
-        await until(pilot, lambda: bool(bench.begun))
+        await until(pilot, lambda: bool(bench.begun) and screen.mode == "live")
         runner = bench.runner
         runner.level(0)
         runs = [runner.send(n, phase="decode" if n % 2 else "prefill") for n in range(64)]
@@ -360,8 +359,7 @@ async def test_pause_stop_and_resume(bench: Bench) -> None:
         assert "■ stopped" in shown(screen.results.progress)
         assert "1 request," in shown(screen.results.progress)
         await pilot.press("r")
-        await until(pilot, lambda: len(bench.begun) == 2)
-        assert screen.mode == "live"
+        await until(pilot, lambda: len(bench.begun) == 2 and screen.mode == "live")
         assert [s.index for s in bench.asked[1].done] == [0]  # the stopped one is sent again
         assert [s.index for s in app.main.opened.lab.experiment._samples] == [0]
         bench.runner.finish()
@@ -370,6 +368,57 @@ async def test_pause_stop_and_resume(bench: Bench) -> None:
         await pilot.pause()
         assert len(bench.begun) == 2
         assert "no run that was stopped" in notices(app)
+
+
+@pytest.mark.parametrize("leave", [False, True])
+async def test_a_run_is_made_ready_off_the_screen_s_thread_and_once(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, leave: bool
+) -> None:
+    from kvtui.bench.records import begin
+
+    held = Held(begin.begin)
+    monkeypatch.setattr(begin, "begin", held)
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        screen.action_choose("sweep")
+        await pilot.pause()
+        await pilot.press("enter", "enter")
+        await until(pilot, lambda: held.asked == 1)
+        assert "reading…" in shown(screen.head)
+        lab = app.main.opened.lab
+        assert app.main.opened.experimenting  # no stream may begin
+        await pilot.press("enter")
+        assert screen.mode == "form"
+        if leave:
+            screen.action_leave()
+            await until(pilot, lambda: app.screen is app.main)
+        held.go.set()
+        await until(pilot, lambda: lab.running)
+        assert (held.asked, len(bench.begun)) == (1, 1)
+        assert not lab.beginning
+        if not leave:
+            await until(pilot, lambda: screen.mode == "live")
+            assert "reading…" not in shown(screen.head)
+
+
+async def test_a_run_that_cannot_be_made_ready_says_so_and_another_may_begin(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kvtui.bench.records import begin
+    from kvtui.bench.records.schema import RecordError
+
+    def full(*_: Any, **__: Any) -> None:
+        raise RecordError("r.jsonl cannot be written: No space left on device.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(begin, "begin", full)
+        app = make_app()
+        async with app.run_test(size=(120, 40)) as pilot:
+            screen = await opened(pilot)
+            await pilot.press("enter")
+            await until(pilot, lambda: "No space left on device" in notices(app))
+            assert (screen.mode, screen.reading, screen.lab.why_not()) == ("form", False, "")
 
 
 async def test_a_run_goes_on_while_the_main_screen_is_shown(bench: Bench) -> None:

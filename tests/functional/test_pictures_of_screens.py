@@ -107,7 +107,7 @@ async def test_experiments(
         await look(pilot, album, "help", "escape", "question_mark")
         await pilot.press("escape", "tab", *["backspace"] * 4, "escape")
         await pilot.press("enter")
-        await until(pilot, lambda: bool(bench.begun))
+        await until(pilot, lambda: bool(bench.begun) and screen.mode == "live")
         runner = bench.runner
 
         def answer(level: int, number: int) -> None:

@@ -9,12 +9,14 @@ from random import Random
 from typing import Any
 
 import pytest
+from bench_fakes import Held
 from fakes import EMBEDDED, make_app
 from test_screen import ready, shown, until
 
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.records import store
 from kvtui.bench.records.recorder import Recorder, header_of
+from kvtui.bench.records.schema import RecordError
 from kvtui.bench.running.progress import Learned, RequestEnded
 from kvtui.bench.work.prompts import Words
 from kvtui.bench.work.workload import Stage, Workload
@@ -301,3 +303,33 @@ async def test_a_run_under_way_is_shown_so_and_left_alone(
         await pilot.press("d")
         await until(pilot, lambda: app.screen is not screen)
     assert path.exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "reader"),
+    [
+        ("enter", "kvtui.ui.experiments.recorded.opened"),
+        ("p", "kvtui.ui.experiments.recorded.replayed"),
+        ("r", "kvtui.ui.experiments.recorded.half_done"),
+    ],
+)
+async def test_a_record_is_read_off_the_screen_s_thread_and_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, key: str, reader: str
+) -> None:
+    def lost(*_: object) -> None:
+        raise RecordError("it was read")
+
+    record(folder, "a", count=4, finished=False)
+    held = Held(lost)
+    monkeypatch.setattr(reader, held)
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.list.here is not None)
+        await pilot.press(key, key)
+        await until(pilot, lambda: held.asked == 1)
+        await until(pilot, lambda: "reading…" in shown(app.screen.head))
+        held.go.set()
+        await until(pilot, lambda: "it was read" in notices(app))
+        assert held.asked == 1
+        assert "reading…" not in shown(app.screen.head)

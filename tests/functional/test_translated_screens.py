@@ -125,7 +125,7 @@ async def test_experiments(size: tuple[int, int], monkeypatch: pytest.MonkeyPatc
             await seen(pilot, size[0], preset)
         await seen(pilot, size[0], "help", "question_mark")
         await pilot.press("escape", "enter")
-        await until(pilot, lambda: bool(bench.begun))
+        await until(pilot, lambda: bool(bench.begun) and screen.mode == "live")
         for level in range(3):
             bench.runner.level(level)
             for number in range(6):

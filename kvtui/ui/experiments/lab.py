@@ -46,6 +46,8 @@ class Lab:
         self.experiment: Experiment | None = None
         self.unseen = False
         """The run began, and what it came to has not been shown yet."""
+        self.beginning = False
+        """A run is being made ready, off the screen's thread."""
         self._options = dict(options)
         self._on_begin = on_begin
         self._on_over = on_over
@@ -54,6 +56,11 @@ class Lab:
     def running(self) -> bool:
         """A run is under way."""
         return self.experiment is not None and not self.experiment.over
+
+    @property
+    def busy(self) -> bool:
+        """A run is under way, or about to begin: nothing else may."""
+        return self.running or self.beginning
 
     @property
     def embedded(self) -> bool:
@@ -102,7 +109,7 @@ class Lab:
 
     def why_not(self) -> str:
         """Why no run can begin now, one sentence; empty where one can."""
-        if self.running:
+        if self.busy:
             return tr("An experiment is running already.")
         conductor = self.conductor
         if conductor.mark:
@@ -122,8 +129,10 @@ class Lab:
             )
         return ""
 
-    def begin(self, work: Workload | Record, path: Path | None = None) -> Experiment:
-        """Begin a run, or go on with a half-done record.
+    def prepare(self, work: Workload | Record, path: Path | None = None) -> Experiment:
+        """Make a run, or the rest of a half-done record, ready to ``begin``.
+
+        Blocks: files are read, written and locked. Not for the screen's thread.
 
         Raises:
             RecordError: Its record cannot be written, or is one of another endpoint.
@@ -137,17 +146,20 @@ class Lab:
         prepared: Any = conductor.prepared
         request = request_of(prepared, conductor.model, {**self._options, "no_kv_cache": None})
         begun = begin(session, prepared, request, work, path)
-        self.experiment = Experiment(
+        return Experiment(
             begun,
             work.workload if isinstance(work, Record) else work,
             self.where,
             done=work.done if isinstance(work, Record) else (),
             on_over=self._on_over,
         )
+
+    def begin(self, experiment: Experiment) -> None:
+        """Begin a run that was prepared."""
+        self.experiment = experiment
         self.unseen = True
-        self.experiment.start()
+        experiment.start()
         self._on_begin()
-        return self.experiment
 
     def close(self) -> None:
         """Stop what runs; its record is whole and can be resumed."""

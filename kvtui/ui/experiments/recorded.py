@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     from kvtui.bench.evaluation.compare import Comparison
     from kvtui.bench.evaluation.results import Results
+    from kvtui.bench.records.record import Record
+    from kvtui.bench.records.replay import Replay
     from kvtui.measure.gaps import Gaps
 
 
@@ -34,6 +36,29 @@ def opened(path: Path) -> tuple[Results, Gaps]:
     from kvtui.bench.records.recorded_gaps import recorded_gaps
 
     return results_in(path), recorded_gaps(path)
+
+
+def replayed(path: Path) -> Replay:
+    """What is played again of it.
+
+    Raises:
+        RecordError: It cannot be read, or holds nothing that can be played.
+    """
+    from kvtui.bench.records.replay import Replay
+
+    return Replay.read(path)
+
+
+def half_done(run: Path | Record) -> tuple[Record, int]:
+    """A run to be gone on with, and how many of its measured requests are done.
+
+    Raises:
+        RecordError: It cannot be read.
+    """
+    from kvtui.bench.records.record import Record, read_record
+
+    record = run if isinstance(run, Record) else read_record(run)
+    return record, sum(sample.completed and not sample.warmup for sample in record.samples)
 
 
 def compared(paths: Sequence[Path]) -> list[Comparison]:

@@ -2,29 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from textual.message import Message
 
+from kvtui.bench.records.schema import RecordError
 from kvtui.language import tr
 from kvtui.text import one_line
 from kvtui.ui.commands import shown_key
+from kvtui.ui.experiments import recorded
 from kvtui.ui.experiments.keys import LEGEND, Mode, Offer, commands_in
 from kvtui.ui.layout.sizes import HEIGHTS, WIDTHS
 from kvtui.ui.look.rows import left
 from kvtui.ui.terminal.paint import PaintedWhereSeen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from textual.events import ScreenResume
 
     from kvtui.bench.evaluation.results import Results
     from kvtui.bench.records.entries import Entry
+    from kvtui.bench.records.replay import Replay
+    from kvtui.ui.widgets.bench_panes import BenchBar
+
+
+_T = TypeVar("_T")
+
+
+class UseOfReplay(Protocol):
+    """Where a recorded run is played again."""
+
+    def why_no_replay(self) -> str:
+        """Why nothing can be played now, one sentence; empty where it can."""
+
+    def replay(self, replay: Replay) -> None:
+        """Play it on the main screen."""
 
 
 class BenchScreen(PaintedWhereSeen[None]):
-    """Subclasses name their ``TABLE`` and bind it."""
+    """Subclasses name their ``TABLE`` and bind it, and have a ``head``."""
 
     CSS_PATH = "../experiments.tcss"
     HORIZONTAL_BREAKPOINTS = WIDTHS
@@ -32,6 +51,9 @@ class BenchScreen(PaintedWhereSeen[None]):
     TABLE: ClassVar[Sequence[Offer]] = ()
     NAME: ClassVar[str] = ""
     mode: Mode = "results"
+    head: BenchBar
+    reading = False
+    """Something is read off this thread: what is asked for meanwhile is not begun again."""
     _been_shown = False
 
     def _on_screen_resume(self, event: ScreenResume) -> None:
@@ -46,12 +68,66 @@ class BenchScreen(PaintedWhereSeen[None]):
             super().__init__()
             self.entries = tuple(entries)
 
+    def read(
+        self,
+        read: Callable[[], _T],
+        then: Callable[[_T], object],
+        *,
+        always: bool = False,
+        severity: Any = "warning",
+        failed: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Read off this thread, then go on here; one thing at a time, which the head says.
+
+        Args:
+            read: Blocks; a ``RecordError`` or ``ValueError`` of it is said.
+            then: Called on this thread with what was read.
+            always: Whether that is so also when this screen was left meanwhile.
+            severity: Of what is said where it fails.
+            failed: Called on this thread where it fails.
+        """
+        if self.reading:
+            return
+
+        def ended(go_on: Callable[[], object], *, wanted: bool) -> None:
+            self._read_ended()
+            if wanted or self.is_attached:
+                go_on()
+
+        def work() -> None:
+            try:
+                value = read()
+            except (RecordError, ValueError, OSError) as error:
+                said = str(error)
+
+                def say() -> None:
+                    failed()
+                    self.say(said, severity)
+
+                self.app.call_from_thread(ended, say, wanted=True)
+                return
+            self.app.call_from_thread(ended, lambda: then(value), wanted=always)
+
+        self.reading = True
+        self.head.set_reading(True)
+        self.run_worker(work, thread=True, group="read", exit_on_error=False)
+
+    def _read_ended(self) -> None:
+        self.reading = False
+        self.head.set_reading(False)
+
+    def replay_with(self, use: UseOfReplay, path: Path) -> None:
+        """Read a record and have it played again on the main screen."""
+        if problem := use.why_no_replay():
+            self.say(problem, "warning")
+            return
+        self.read(partial(recorded.replayed, path), use.replay)
+
     def look(self) -> None:
         """Read the folder of records off this thread; ``Listed`` follows."""
         self.run_worker(self._look, thread=True, exclusive=True, exit_on_error=False)
 
     def _look(self) -> None:
-        from kvtui.bench.records.schema import RecordError
         from kvtui.bench.records.store import list_runs
 
         try:
@@ -112,7 +188,6 @@ class BenchScreen(PaintedWhereSeen[None]):
         from pathlib import Path
 
         from kvtui.bench.export.forms import SUFFIXES, write_export
-        from kvtui.bench.records.schema import RecordError
         from kvtui.ui.screens.ask import AskScreen
 
         def take(name: str) -> str:

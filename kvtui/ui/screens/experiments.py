@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.binding import Binding
 from textual.widgets import Input
 
-from kvtui.bench.records.schema import RecordError
 from kvtui.language import later, tr
 from kvtui.ui.commands import bindings
 from kvtui.ui.draw.experiments import PHASES
+from kvtui.ui.experiments import recorded
 from kvtui.ui.experiments.form import sends
 from kvtui.ui.experiments.keys import EXPERIMENTS, Mode
 from kvtui.ui.layout.sizes import take_size
@@ -23,10 +24,13 @@ from kvtui.ui.widgets.too_small import TooSmall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from textual.app import ComposeResult
     from textual.timer import Timer
 
+    from kvtui.bench.records.record import Record
+    from kvtui.ui.experiments.experiment import Experiment
     from kvtui.ui.experiments.lab import Lab
 
 FRAME_S = 0.25
@@ -175,13 +179,27 @@ class ExperimentsScreen(BenchScreen):
         )
 
     def _begin(self, work: Any) -> None:
-        try:
-            self.lab.begin(work)
-        except (RecordError, ValueError) as error:
-            self.say(str(error), "error")
+        if problem := self.lab.why_not():  # asked for twice, or something began meanwhile
+            self.say(problem, "warning")
             return
-        self._enter("live")
-        self.tick()
+        self.lab.beginning = True
+        self.read(
+            partial(self.lab.prepare, work),
+            self._begun,
+            always=True,
+            severity="error",
+            failed=self._not_begun,
+        )
+
+    def _not_begun(self) -> None:
+        self.lab.beginning = False
+
+    def _begun(self, experiment: Experiment) -> None:
+        self.lab.beginning = False
+        self.lab.begin(experiment)
+        if self.is_attached:
+            self._enter("live")
+            self.tick()
 
     def tick(self) -> None:
         """One look at the run."""
@@ -253,17 +271,15 @@ class ExperimentsScreen(BenchScreen):
         if self.mode == "results" or entry is None:
             self.say(tr("There is no run that was stopped or killed before its end."))
             return
-        from kvtui.bench.records.record import read_record
+        self.resume(entry.path)
 
-        try:
-            self.resume(read_record(entry.path))
-        except RecordError as error:
-            self.say(str(error), "warning")
-
-    def resume(self, record: Any) -> None:
+    def resume(self, run: Path | Record) -> None:
         """Go on with a half-done record, after a question where that may cost money."""
+        self.read(partial(recorded.half_done, run), self._resume)
+
+    def _resume(self, found: tuple[Record, int]) -> None:
+        record, done = found
         wanted = sum(stage.requests or 0 for stage in record.workload.stages)
-        done = sum(not s.warmup for s in record.done)
         left = (
             tr("{left:,} of {wanted:,} requests", left=max(0, wanted - done), wanted=wanted)
             if wanted

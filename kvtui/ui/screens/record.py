@@ -16,14 +16,13 @@ from kvtui.ui.experiments.keys import RECORD
 from kvtui.ui.experiments.plots import plots_of
 from kvtui.ui.layout.sizes import take_size
 from kvtui.ui.look.rows import row
-from kvtui.ui.screens.bench_base import BenchScreen
+from kvtui.ui.screens.bench_base import BenchScreen, UseOfReplay
 from kvtui.ui.widgets.bench_panes import BenchBar, BenchFooter, ScrolledRows
 from kvtui.ui.widgets.results_view import ResultsView
 from kvtui.ui.widgets.too_small import TooSmall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from textual.app import ComposeResult
 
@@ -39,16 +38,16 @@ class RecordScreen(BenchScreen):
     NAME = "Run"
     BINDINGS = bindings([offer.command for offer in RECORD])
 
-    def __init__(self, results: Results, gaps: Gaps, *, replay: Callable[[Path], str]) -> None:
+    def __init__(self, results: Results, gaps: Gaps, *, use: UseOfReplay) -> None:
         """Show a run.
 
         Args:
             results: What it came to.
             gaps: Between its chunks.
-            replay: Plays a record again on the main screen; returns why it cannot be, or nothing.
+            use: Plays it again.
         """
         super().__init__()
-        self._replay = replay
+        self._use = use
         self.shown = results
         self.gaps = gaps
         self.head = BenchBar(later("runs"))
@@ -85,8 +84,7 @@ class RecordScreen(BenchScreen):
 
     def action_replay(self) -> None:
         """Play it again on the main screen."""
-        if problem := self._replay(self.shown.record.path):
-            self.say(problem, "warning")
+        self.replay_with(self._use, self.shown.record.path)
 
     def action_back(self) -> None:
         """All panes, then the list."""

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from textual.binding import Binding
 from textual.containers import Vertical
-from textual.message import Message
 from textual.widgets import Input
 
 from kvtui.bench.records import store
 from kvtui.bench.records.lock import is_locked
-from kvtui.bench.records.schema import RecordError
 from kvtui.language import later, tr
 from kvtui.ui.commands import bindings, move_bindings
 from kvtui.ui.draw.record import when_of
@@ -22,13 +20,13 @@ from kvtui.ui.experiments.keys import RUNS
 from kvtui.ui.layout.sizes import take_size
 from kvtui.ui.look.rows import row
 from kvtui.ui.screens import run_edits
-from kvtui.ui.screens.bench_base import BenchScreen
+from kvtui.ui.screens.bench_base import BenchScreen, UseOfReplay
 from kvtui.ui.widgets.bench_panes import BenchBar, BenchFooter, RowsText
 from kvtui.ui.widgets.runs_list import RunsList
 from kvtui.ui.widgets.too_small import TooSmall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from textual.app import ComposeResult
@@ -38,17 +36,14 @@ if TYPE_CHECKING:
 PAGE = 10
 
 
-class UseOfRuns(Protocol):
+class UseOfRuns(UseOfReplay, Protocol):
     """What can be done with a recorded run beside reading it."""
 
     def open(self) -> None:
         """The Experiments screen in place of this one."""
 
-    def resume(self, record: Any) -> None:
+    def resume(self, path: Path) -> None:
         """Go on with a half-done record on the Experiments screen."""
-
-    def replay(self, path: Path) -> str:
-        """Play it again on the main screen; returns why it cannot be, or nothing."""
 
 
 class RunsScreen(BenchScreen):
@@ -62,13 +57,6 @@ class RunsScreen(BenchScreen):
         Binding("home", "move(-1000000)", "First", show=False),
         Binding("end", "move(1000000)", "Last", show=False),
     ]
-
-    class Read(Message):
-        """Something was read off this thread; ``then`` is called with it here."""
-
-        def __init__(self, then: Callable[[Any], object], value: Any) -> None:
-            super().__init__()
-            self.then, self.value = then, value
 
     def __init__(self, use: UseOfRuns) -> None:
         """Read nothing yet.
@@ -109,10 +97,6 @@ class RunsScreen(BenchScreen):
     def on_bench_screen_listed(self, message: BenchScreen.Listed) -> None:
         """Show what is in the folder."""
         self._show(message.entries)
-
-    def on_runs_screen_read(self, message: Read) -> None:
-        """Go on with what was read."""
-        message.then(message.value)
 
     def _show(self, entries: Sequence[Entry]) -> None:
         words = self.filter.value
@@ -190,33 +174,20 @@ class RunsScreen(BenchScreen):
             self.look()
         return running
 
-    def _read(self, read: Callable[[], Any], then: Callable[[Any], object]) -> None:
-        """Read off this thread, then go on here."""
-
-        def work() -> None:
-            try:
-                value = read()
-            except (RecordError, ValueError) as error:
-                self.app.call_from_thread(self.say, str(error), "warning")
-                return
-            self.post_message(self.Read(then, value))
-
-        self.run_worker(work, thread=True, exit_on_error=False)
-
     def action_open(self) -> None:
         """Open it as it was."""
         if (entry := self._here()) is not None:
-            self._read(partial(recorded.opened, entry.path), self._open)
+            self.read(partial(recorded.opened, entry.path), self._open)
 
     def _open(self, found: Any) -> None:
         from kvtui.ui.screens.record import RecordScreen
 
-        self.app.push_screen(RecordScreen(*found, replay=self._use.replay))
+        self.app.push_screen(RecordScreen(*found, use=self._use))
 
     def action_export(self) -> None:
         """Write its results to a file."""
         if (entry := self._here()) is not None:
-            self._read(partial(recorded.results_in, entry.path), self.export)
+            self.read(partial(recorded.results_in, entry.path), self.export)
 
     def action_tag(self) -> None:
         """Tags, or ``-word`` to take one away."""
@@ -255,18 +226,13 @@ class RunsScreen(BenchScreen):
         if not entry.unfinished:
             self.say(tr("This run came to its end: there is nothing to go on with."))
             return
-        from kvtui.bench.records.record import read_record
-
-        self._read(partial(read_record, entry.path), self._resume)
-
-    def _resume(self, record: Any) -> None:
-        self._use.resume(record)
+        self._use.resume(entry.path)
 
     def action_replay(self) -> None:
         """Play it again on the main screen."""
         entry = self._here()
-        if entry is not None and (problem := self._use.replay(entry.path)):
-            self.say(problem, "warning")
+        if entry is not None:
+            self.replay_with(self._use, entry.path)
 
     def action_experiments(self) -> None:
         """The Experiments screen in place of this one."""
@@ -284,7 +250,7 @@ class RunsScreen(BenchScreen):
             return
         entries = {entry.path: entry for entry in self.list.all or ()}
         names = [_name(entries[path]) for path in paths]
-        self._read(partial(recorded.compared, paths), partial(self._show_compared, names))
+        self.read(partial(recorded.compared, paths), partial(self._show_compared, names))
 
     def _show_compared(self, names: Sequence[str], comparisons: Any) -> None:
         from kvtui.ui.screens.record import CompareScreen

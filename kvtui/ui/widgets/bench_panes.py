@@ -42,6 +42,12 @@ class BenchBar(LinesWidget):
         self._what = name
         self._about: Row = BLANK
         self._state: Row = BLANK
+        self._reading = False
+
+    def set_reading(self, reading: bool) -> None:
+        """A file is read, or no more: said in place of how things stand."""
+        self._reading = reading
+        self.redraw()
 
     def show(self, about: Row, state: Row = BLANK) -> None:
         """Draw it."""
@@ -51,7 +57,8 @@ class BenchBar(LinesWidget):
     def draw(self, width: int, height: int) -> Sequence[Row]:  # noqa: ARG002
         """The line."""
         start = row((" kvtui ", "badge-accent"), f"  {tr(self._what)}  ", *self._about)
-        return [between(start, (*self._state, *row(" ")), width)]
+        state = row((tr("reading…"), "muted")) if self._reading else self._state
+        return [between(start, (*state, *row(" ")), width)]
 
 
 class BenchFooter(FooterBar):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kvtui.language import tr
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from textual.timer import Timer
 
+    from kvtui.bench.records.replay import Replay
     from kvtui.ui.experiments.lab import Lab
     from kvtui.ui.screens.experiments import ExperimentsScreen
     from kvtui.ui.screens.main.dialogs import Dialogs
@@ -97,7 +98,7 @@ class Experiments:
 
     # --- what a recorded run can be used for ------------------------------------------------------
 
-    def resume(self, record: Any) -> None:
+    def resume(self, path: Path) -> None:
         """Go on with a half-done record on the Experiments screen."""
         screen, lab = self._open(), self._opened.lab
         if screen is None or lab is None:
@@ -105,29 +106,30 @@ class Experiments:
         if problem := lab.why_not():
             self._say(problem, "warning")
         else:
-            screen.call_after_refresh(screen.resume, record)
+            screen.call_after_refresh(screen.resume, path)
 
-    def replay(self, path: Path) -> str:
-        """Play a recorded run again here, uncovered; returns why it cannot be, or nothing."""
+    def why_no_replay(self) -> str:
+        """Why no recorded run can be played now, one sentence; empty where one can."""
         opened = self._opened
         if opened.conductor is None or opened.sessions is None:
             return tr("One moment: kvtui is still starting.")
         if opened.running or opened.experimenting:
             return tr("Something is running: stop it first.")
-        from kvtui.bench.records.record import RecordError
-        from kvtui.bench.records.replay import Replay
+        return ""
 
-        try:
-            replay = Replay.read(path, None, 1.0)
-        except RecordError as error:
-            return str(error)
+    def replay(self, replay: Replay) -> None:
+        """Play a recorded run again here, uncovered."""
+        opened = self._opened
+        if problem := self.why_no_replay():  # it has begun while the record was read
+            self._say(problem, "warning")
+            return
+        assert opened.sessions is not None
         opened.leave_endpoint()
         self._dialogs.lay_open()
         opened.sessions.replay_instead(replay)
         self._say(
             tr("A recorded run is played again, nothing is sent: E goes back to an endpoint.")
         )
-        return ""
 
     # --- a run behind the panes -------------------------------------------------------------------
 

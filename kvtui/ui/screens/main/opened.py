@@ -50,8 +50,8 @@ class Opened:
 
     @property
     def experimenting(self) -> bool:
-        """An experiment is under way."""
-        return self.lab is not None and self.lab.running
+        """An experiment is under way, or about to begin."""
+        return self.lab is not None and self.lab.busy
 
     @property
     def embedded(self) -> bool:
