@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 ENGLISH = "en"
 
 _texts: dict[str, str] = {}
+_code = ENGLISH
 _english: ContextVar[bool] = ContextVar("english", default=False)
 
 
@@ -85,6 +86,11 @@ def translated() -> bool:
     return bool(_texts) and not _english.get()
 
 
+def in_use() -> str:
+    """The code of the language that texts made now are in."""
+    return _code if translated() else ENGLISH
+
+
 @contextmanager
 def in_english() -> Iterator[None]:
     """Texts made within are English, in this thread: what machines and records are given."""
@@ -102,8 +108,10 @@ def use(code: str) -> None:
         LanguageError: There is none of that code; the sentence names those there are.
     """
     texts = {} if code == ENGLISH else load(code)
+    global _code
     _texts.clear()
     _texts.update(texts)
+    _code = code
 
 
 def wanted(flag: str | None, environ: Mapping[str, str], setting: str | None = None) -> str | None:

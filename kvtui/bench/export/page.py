@@ -8,9 +8,10 @@ from html import escape
 from kvtui.bench.evaluation.results import FORMULAS, Results
 from kvtui.bench.export.plots import plots
 from kvtui.bench.export.tables import RARE_NOTE, table, told_of
+from kvtui.language import in_use, later, tr
 from kvtui.text import one_line
 
-_MARKS = {True: ("yes", "yes"), False: ("no", "no"), None: ("note", "·")}
+_MARKS = {True: ("yes", later("yes")), False: ("no", later("no")), None: ("note", "·")}
 """Class and word of a finding's mark."""
 
 _STYLE = """
@@ -68,7 +69,7 @@ def html(results: Results) -> str:
     title = f"kvtui bench {results.record.workload.preset}"
     parts = [
         "<!doctype html>",
-        '<html lang="en"><head><meta charset="utf-8">',
+        f'<html lang="{in_use()}"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
         '<meta name="viewport" content="width=device-width">',
         f"<title>{escape(title)}</title><style>{_STYLE}{_SERIES}</style></head><body>",
@@ -80,21 +81,21 @@ def html(results: Results) -> str:
         for finding in results.findings:
             group, mark = _MARKS[finding.holds]
             says = escape(one_line(finding.message, 600))
-            parts.append(f'<li><b class="{group}">{mark}</b><span>{says}</span></li>')
+            parts.append(f'<li><b class="{group}">{tr(mark)}</b><span>{says}</span></li>')
         parts.append("</ul>")
     if results.levels:
         head, *rows = table(results.levels)
-        parts.append('<h2>Levels</h2><div class="wide card"><table><thead><tr>')
+        parts.append(f'<h2>{tr("Levels")}</h2><div class="wide card"><table><thead><tr>')
         parts.append(_cells("th", head) + "</tr></thead><tbody>")
         parts += ["<tr>" + _cells("td", row) + "</tr>" for row in rows]
         parts.append("</tbody></table></div>")
         if any(cell.startswith("~") for row in rows for cell in row):
-            parts.append(f'<p class="rare">{RARE_NOTE}</p>')
+            parts.append(f'<p class="rare">{tr(RARE_NOTE)}</p>')
     if drawn := plots(results):
-        parts.append('<h2>Plots</h2><div class="plots">')
+        parts.append(f'<h2>{tr("Plots")}</h2><div class="plots">')
         parts += [f'<div class="card">{svg}</div>' for svg in drawn.values()]
         parts.append("</div>")
-    parts.append("<h2>Definitions</h2><dl>")
+    parts.append(f"<h2>{tr('Definitions')}</h2><dl>")
     parts += [f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in FORMULAS.items()]
     parts.append("</dl></body></html>")
     return "\n".join(parts)

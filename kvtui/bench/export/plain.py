@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kvtui.bench.evaluation.results import Results
-from kvtui.bench.export.tables import RARE, RARE_NOTE, table, told_of
+from kvtui.bench.export.tables import (
+    ALL,
+    FAILED,
+    PROMPT,
+    RARE,
+    RARE_NOTE,
+    REQUESTS,
+    STEADY,
+    table,
+    told_of,
+)
 from kvtui.language import later, tr
 from kvtui.text import UNKNOWN, one_line, padded, wide_in, wrapped
 
@@ -16,7 +26,7 @@ _PROSE = 100
 """Cells of a line of sentences, at most."""
 _LABEL = 34
 """Cells of a level's name, at most, where columns are many."""
-_TOGETHER = (("n", "failed", "prompt"), ("tok/s steady", "tok/s all", "req/s"))
+_TOGETHER = (("n", FAILED, PROMPT), (STEADY, ALL, REQUESTS))
 """Columns that stand in one block, beside those that begin with the same word."""
 
 
@@ -50,10 +60,11 @@ def _blocks(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
     """The table, its columns in as many blocks as the width asks for."""
     columns = [list(column) for column in zip(*rows, strict=True)]
     labels, *figures = columns
-    figures = [column for column in figures if column[0] not in RARE or set(column[1:]) != {"0"}]
+    rare = set(map(tr, RARE))
+    figures = [column for column in figures if column[0] not in rare or set(column[1:]) != {"0"}]
     told = [column for column in figures if set(column[1:]) != {UNKNOWN}]
     figures = told or figures
-    wide = [max(map(len, column)) for column in figures]
+    wide = [max(len(cell) + wide_in(cell) for cell in column) for column in figures]
     label = max(len(cell) + wide_in(cell) for cell in labels)
     if label + sum(w + 2 for w in wide) > width:
         label = min(label, _LABEL)
@@ -65,7 +76,7 @@ def _blocks(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
         if number:
             yield ""
         for line, name in enumerate(labels):
-            cells = [figures[at][line].rjust(wide[at]) for at in block]
+            cells = [_right(figures[at][line], wide[at]) for at in block]
             yield "  ".join([padded(name, label), *cells]).rstrip()
 
 
@@ -95,6 +106,11 @@ def _parted(
         yield block
 
 
+def _right(text: str, cells: int) -> str:
+    return text.rjust(cells - wide_in(text))
+
+
 def _belong(first: str, second: str) -> bool:
-    known = next((names for names in _TOGETHER if first in names), ())
+    told = [[tr(name) for name in names] for names in _TOGETHER]
+    known: Sequence[str] = next((names for names in told if first in names), [])
     return second in known or (not known and first.split()[0] == second.split()[0])

@@ -12,7 +12,10 @@ from kvtui.bench.export.svg import Series, plot
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.figures.summary import kind_of
 from kvtui.bench.records.schema import RecordError
+from kvtui.bench.work.labels import label_shown
+from kvtui.language import later, tr
 
+_KINDS = (later("cold"), later("again"))
 _LONG_MS = 5000
 """From here on a time is read more easily in seconds."""
 
@@ -52,7 +55,11 @@ def _throughput(results: Results) -> str:
     for row in results.levels:
         tps = row.steady_output_tps or row.output_tps
         if tps and row.e2e_ms:
-            name = f"{row.prompt_tokens_wanted or 'own'} to {row.max_tokens} tokens"
+            name = tr(
+                "{prompt} to {output} tokens",
+                prompt=row.prompt_tokens_wanted or tr("own"),
+                output=row.max_tokens,
+            )
             load = f"{row.rate:g}/s" if row.rate else f"c={row.concurrency}"
             groups.setdefault(name, []).append((tps, row.e2e_ms.p50, load))
     series = [
@@ -60,7 +67,7 @@ def _throughput(results: Results) -> str:
         for name, points in groups.items()
     ]
     series, unit = _in_unit(series)
-    return plot("Latency against throughput", "output tok/s", f"E2E p50, {unit}", series)
+    return plot(tr("Latency against throughput"), tr("output tok/s"), f"E2E p50, {unit}", series)
 
 
 def _prompt(results: Results) -> str:
@@ -69,20 +76,20 @@ def _prompt(results: Results) -> str:
     if workload.preset != "prefill":
         return ""
     samples = _measured(results)
-    series = [Series(kind, ttfts(workload, samples, kind)) for kind in ("cold", "again")]
+    series = [Series(tr(kind), ttfts(workload, samples, kind)) for kind in _KINDS]
     series, unit = _in_unit(series)
-    return plot("TTFT against prompt length", "prompt tokens", f"TTFT, {unit}", series)
+    return plot(tr("TTFT against prompt length"), tr("prompt tokens"), f"TTFT, {unit}", series)
 
 
 def _position(results: Results) -> str:
     """Of a run that kept its reads."""
     samples = _measured(results)
     series = [
-        Series(stage.label, positions([s for s in samples if s.stage == number]))
+        Series(label_shown(stage.label), positions([s for s in samples if s.stage == number]))
         for number, stage in enumerate(results.record.workload.stages)
         if stage.keep_reads
     ]
-    return plot("Time per token against position", "position", "ms a token", series)
+    return plot(tr("Time per token against position"), tr("position"), tr("ms a token"), series)
 
 
 def _in_unit(series: Sequence[Series]) -> tuple[list[Series], str]:
@@ -105,8 +112,11 @@ def _over_time(title: str, figure: str) -> Callable[[Results], str]:
             if value is not None:
                 label = kind_of(stages[sample.stage]).label
                 levels.setdefault(label, []).append((float(number), value))
-        series, unit = _in_unit([Series(name, points) for name, points in levels.items()])
-        return plot(f"{title} of each request", "request", f"{title}, {unit}", series)
+        drawn = [Series(label_shown(name), points) for name, points in levels.items()]
+        series, unit = _in_unit(drawn)
+        name = tr(title)
+        told = tr("{figure} of each request", figure=name)
+        return plot(told, tr("request"), f"{name}, {unit}", series)
 
     return draw
 
@@ -117,5 +127,5 @@ _PLOTS: dict[str, Callable[[Results], str]] = {
     "position": _position,
     "ttft": _over_time("TTFT", "ttft_ms"),
     "tpot": _over_time("TPOT", "tpot_ms"),
-    "e2e": _over_time("E2E time", "e2e_ms"),
+    "e2e": _over_time(later("E2E time"), "e2e_ms"),
 }

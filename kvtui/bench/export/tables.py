@@ -72,25 +72,28 @@ def _prompt(row: Level) -> str:
     return UNKNOWN if row.prompt_tokens is None else f"{row.prompt_tokens:.0f}"
 
 
+FAILED, PROMPT = later("failed"), later("prompt")
+STEADY, ALL, REQUESTS = later("tok/s steady"), later("tok/s all"), later("req/s")
+"""Heads by which a text knows its columns."""
 _COLUMNS: tuple[tuple[str, _Cell], ...] = (
-    ("level", lambda row: one_line(label_shown(row.label), 40)),
+    (later("level"), lambda row: one_line(label_shown(row.label), 40)),
     ("n", lambda row: str(row.completed)),
-    ("failed", _failed),
-    ("prompt", _prompt),
+    (FAILED, _failed),
+    (PROMPT, _prompt),
     ("TTFT p50 [95 %]", _plus_minus("ttft_ms")),
     ("TTFT p99", _ms("ttft_ms", "p99")),
     ("TPOT p50 [95 %]", _plus_minus("tpot_ms")),
     ("TPOT p99", _ms("tpot_ms", "p99")),
     ("E2E p50", _ms("e2e_ms", "p50")),
-    ("tok/s steady", lambda row: _tps(row.steady_output_tps)),
-    ("tok/s all", lambda row: _tps(row.output_tps)),
-    ("req/s", lambda row: _tps(row.request_rate)),
+    (STEADY, lambda row: _tps(row.steady_output_tps)),
+    (ALL, lambda row: _tps(row.output_tps)),
+    (REQUESTS, lambda row: _tps(row.request_rate)),
 )
-RARE = frozenset({"failed"})
+RARE = frozenset({FAILED})
 """Columns left out of a text where all of them say 0."""
-_WARM: tuple[str, _Cell] = ("warm TTFT", _ms("ttft_warm_ms", "p50"))
+_WARM: tuple[str, _Cell] = (later("warm TTFT"), _ms("ttft_warm_ms", "p50"))
 _GOOD: tuple[str, _Cell] = (
-    "goodput",
+    later("goodput"),
     lambda row: UNKNOWN if row.goodput_share is None else f"{100 * row.goodput_share:.0f} %",
 )
 
@@ -133,19 +136,24 @@ def table(levels: Sequence[Level]) -> list[list[str]]:
         columns.insert(6, _WARM)
     if any(row.goodput_share is not None for row in levels):
         columns.append(_GOOD)
-    return [[name for name, _ in columns], *([cell(row) for _, cell in columns] for row in levels)]
+    head = [tr(name) for name, _ in columns]
+    return [head, *([cell(row) for _, cell in columns] for row in levels)]
 
 
 def markdown(results: Results) -> list[str]:
     """The same as a Markdown table and list."""
     record = results.record
     endpoint = record.header.get("endpoint") or {}
-    where = endpoint.get("base_url") or "the embedded engine"
+    where = endpoint.get("base_url") or tr("the embedded engine")
     lines = [
         f"# kvtui bench {_md(record.workload.preset)}",
         "",
-        f"{_md(endpoint.get('model') or '')} at {_md(where)}, "
-        f"{_md(record.header.get('created_at'))}",
+        tr(
+            "{model} at {where}, {when}",
+            model=_md(endpoint.get("model") or ""),
+            where=_md(where),
+            when=_md(record.header.get("created_at")),
+        ),
         "",
     ]
     if results.levels:

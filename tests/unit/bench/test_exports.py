@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 from markdown_it import MarkdownIt
+from rich.cells import cell_len
 
+from kvtui import language
 from kvtui.bench.evaluation.results import Results, results_of
 from kvtui.bench.export import PLOTS, SHAPES
 from kvtui.bench.export.commands import commands
@@ -93,6 +96,30 @@ def test_the_text_fits_its_width_and_loses_no_column(tmp_path: Path, width: int)
     assert sum(line.startswith("4096→32 tokens, c=128") for line in lines) == blocks
     assert lines[1].startswith("48 requests, none failed")
     assert "failed" not in told[told.index("level ") :]
+
+
+@pytest.fixture
+def chinese() -> Iterator[None]:
+    language.use("zh")
+    yield
+    language.use("en")
+
+
+def test_tables_and_pages_speak_the_language_in_use(tmp_path: Path, chinese: None) -> None:
+    found = results(tmp_path, LOAD)
+    lines = text(found, 200)
+    at = next(number for number, line in enumerate(lines) if line.startswith("档"))
+    head, *rows = lines[at : at + 1 + len(found.levels)]
+    assert "失败" not in head  # none did: the column stays out in every language
+    assert {cell_len(line) for line in rows} == {cell_len(head)}
+    for width in (60, 80, 100):
+        assert max(map(cell_len, text(found, width))) <= width
+    page = html(found)
+    assert '<html lang="zh">' in page
+    for english in ("<h2>Levels", "<h2>Plots", "of each request", "Latency against", ">level<"):
+        assert english not in page, english
+    assert "| level |" not in export_text(found, "markdown")
+    assert export_text(found, "json").isascii()
 
 
 def test_failures_have_a_column_where_there_are_some(tmp_path: Path) -> None:
