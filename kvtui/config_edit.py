@@ -22,6 +22,7 @@ from kvtui.config import (
     Settings,
     load_settings,
     parse_settings,
+    profile_taken,
     variable_problem,
 )
 from kvtui.language import tr
@@ -187,6 +188,20 @@ def _no_key_itself(key: str, value: object) -> None:
     named = _parts(key)[-1] == "api_key_env" and isinstance(value, str)
     if named and (problem := variable_problem(str(value))):
         raise ConfigError(tr("Not written: {why}", why=f"{key}: {problem}{tr('.')}"))
+
+
+def add_profile(target: Path, name: str, values: Mapping[str, Any]) -> Settings:
+    """Write a new profile, whatever another kvtui writes into the file meanwhile.
+
+    Raises:
+        ConfigError: There is one of that name; and as ``edited`` and ``write`` do.
+    """
+    with only_writer(target):
+        if name in load_settings(target).profiles:
+            raise ConfigError(profile_taken(name))
+        text, settings = edited(target, {f"profiles.{name}.{key}": values[key] for key in values})
+        write(target, text)
+    return settings
 
 
 def edit(target: Path, changes: Mapping[str, Any], themes: Iterable[str] = ()) -> Settings:

@@ -16,6 +16,7 @@ from kvtui.config.file import (
     Settings,
     load_settings,
     parse_settings,
+    profile_taken,
 )
 from kvtui.config.keys import KEY_VARIABLES, OPENAI_URL, TAOTOKEN_URL
 from kvtui.config.variables import variable_problem
@@ -38,6 +39,7 @@ __all__ = [
     "load_settings",
     "parse_settings",
     "profile_name",
+    "profile_taken",
     "resolve_endpoint",
     "variable_problem",
 ]

@@ -161,6 +161,11 @@ def parse_settings(data: Mapping[str, Any], path: Path) -> Settings:
     return Settings(path, defaults, MappingProxyType(profiles), MappingProxyType(cards))
 
 
+def profile_taken(name: str) -> str:
+    """That a profile's name cannot be had."""
+    return tr("There is a profile {name} already: give another name.", name=name)
+
+
 def _table(value: Any, path: Path, where: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise ConfigError(

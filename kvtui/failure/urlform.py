@@ -7,12 +7,19 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from kvtui.failure.providers import provider_of_host
 from kvtui.language import tr
+from kvtui.text import has_key_form
 
 _ENDPOINT = re.compile(r"/(?:chat/completions|completions|responses|messages|models|embeddings)/*$")
 _DOUBLED = re.compile(r"(/v\d+(?:beta)?)(?:/v\d+(?:beta)?)+(?=/|$)")
 _VERSION = re.compile(r"/v\d+(?:beta)?(?:/openai)?$")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _LOGIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}://)[^/?#]*@")
+_SECRET_QUERY = re.compile(
+    r"[?&;](?:(?:x[-_])?(?:api[-_]?)?key|subscription-key|(?:access[-_]?|auth[-_]?)?token|secret"
+    r"|client[-_]?secret|password|passwd|authorization|sig|signature)=",
+    re.IGNORECASE,
+)
+"""A part of a URL's query that is a secret by its name."""
 _LOOKALIKES = str.maketrans(
     {"\uff1a": ":", "\uff0f": "/", "\\": "/", "\uff0e": ".", "\u3002": "."}
     | dict.fromkeys("\u201c\u201d\u2018\u2019", None)
@@ -38,6 +45,13 @@ def url_problem(base_url: str) -> str | None:
             "carries a login (name:password@), which is not sent: leave it out, and give it with"
             " --header 'Authorization: Basic ...' if the server wants it"
         )
+    if _SECRET_QUERY.search(base_url):
+        return tr(
+            "carries a key behind its ?, where it would be read and kept by others: leave it out,"
+            " and name the variable that holds it with --api-key-env"
+        )
+    if _is_key(base_url):
+        return tr("looks like a key, not like a URL")
     try:
         parts = urlsplit(base_url)
         port, host = parts.port, parts.hostname
@@ -66,14 +80,27 @@ def url_problem(base_url: str) -> str | None:
     return None
 
 
+def _is_key(base_url: str) -> bool:
+    """Whether a key stands where a URL names its host; ``http://sk-server`` is none."""
+    rest = _SCHEME.sub("", base_url, count=1)
+    host = re.split(r"[/?#:]", rest, maxsplit=1)[0]
+    if rest == base_url and "." not in host:
+        return has_key_form(host)
+    return any(has_key_form(label.replace("-", "_", 1)) for label in host.split("."))
+
+
 def mended(base_url: str) -> str | None:
     """A base URL that the one with a problem was probably meant to be, or None."""
+    if _is_key(base_url):
+        return None
     text = re.sub(r"\s+|[\u200b-\u200d\u2060\ufeff]", "", base_url.translate(_LOOKALIKES))
     text = text.strip("\"'")
     if not text.lower().startswith(("http://", "https://")):
         text = _MISSPELT.sub(lambda m: f"http{m[1].lower()}://", text)
     text = re.sub(r"^(https?):/?(?=[^/])", r"\1://", text, flags=re.IGNORECASE)
     text = _LOGIN.sub(r"\1", text)
+    if _SECRET_QUERY.search(text):
+        text = text.partition("?")[0]
     if not _SCHEME.match(text):
         text = text.lstrip(":/")
         local = re.match(

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from threading import Event
 from typing import Any
 
 import pytest
@@ -169,9 +170,9 @@ async def test_tags_and_notes_go_into_the_record(folder: Path) -> None:
         await pilot.press("t")
         await until(pilot, lambda: isinstance(app.screen, AskScreen))
         await pilot.press(*("x" * 41), "enter")
-        await pilot.pause()
-        assert isinstance(app.screen, AskScreen)  # said, and still open
-        assert "is no tag" in str(app.screen.told.render())
+        asked = app.screen
+        await until(pilot, lambda: "is no tag" in str(asked.told.render()))
+        assert app.screen is asked  # said, and still open
         await pilot.press(*["backspace"] * 41, *"a100 fp8", "enter")
         await until(pilot, lambda: app.screen is screen)
         await until(pilot, lambda: "#a100 #fp8" in shown(screen.detail))
@@ -251,8 +252,7 @@ async def test_results_are_exported_and_no_file_is_overwritten(folder: Path) -> 
         await pilot.press("e", *"json", "enter")
         await until(pilot, lambda: isinstance(app.screen, AskScreen))
         await pilot.press("enter")
-        await pilot.pause()
-        assert "is there already" in str(app.screen.told.render())
+        await until(pilot, lambda: "is there already" in str(app.screen.told.render()))
         await pilot.press("escape")
 
 
@@ -333,3 +333,24 @@ async def test_a_record_is_read_off_the_screen_s_thread_and_once(
         await until(pilot, lambda: "it was read" in notices(app))
         assert held.asked == 1
         assert "reading…" not in shown(app.screen.head)
+
+
+async def test_a_tag_is_written_off_the_screens_thread_and_once() -> None:
+    go, begun = Event(), list[str]()
+
+    def take(text: str) -> str:
+        begun.append(text)
+        go.wait(20)
+        return ""
+
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(pilot)
+        asked = AskScreen("Tags", "Words.", "a100", take)
+        app.push_screen(asked)
+        await pilot.pause()
+        await pilot.press("enter", "enter", "escape")  # the screen still takes keys
+        assert app.screen is asked
+        go.set()
+        await until(pilot, lambda: app.screen is not asked)
+    assert begun == ["a100"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -11,8 +12,11 @@ from fakes import make_app
 from test_endpoints import Slow
 from test_screen import ready, shown, until
 
+from kvtui import language
 from kvtui.config import Settings, load_settings, resolve_endpoint
 from kvtui.ui.app import KvtuiApp
+from kvtui.ui.endpoint.choices import with_typed
+from kvtui.ui.endpoint.typed import TypedEndpoint, TypedError, keep, parse
 from kvtui.ui.opening import sessions as opening
 from kvtui.ui.screens.endpoint_form import EndpointForm
 from kvtui.ui.screens.main.screen import MainScreen
@@ -232,3 +236,139 @@ async def test_before_it_is_known_who_answers_the_header_says_what_was_chosen(
     if label != "embedded":
         assert not any("embedded" in each for each in seen)
         assert "embedded engine is starting" not in text
+
+
+def fields(**given: str) -> dict[str, str]:
+    names = ("base_url", "api_key_env", "api_key", "model", "keep_as")
+    return dict.fromkeys(names, "") | {"base_url": "http://h:1/v1"} | given
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("api_key_env", KEY),
+        ("model", KEY),
+        ("keep_as", KEY),
+        ("keep_as", "f9e8d7c6b5a4938271605f4e3d2c1b0a"),
+        ("base_url", KEY),
+        ("base_url", "sk-abcdefgh"),
+        ("base_url", f"http://{KEY}/v1"),
+        ("base_url", f"http://h:1/{KEY}/v1"),
+        ("base_url", f"h:1/{KEY}/v1"),
+        ("base_url", f"http://h:1/v1?x={KEY}"),
+    ],
+)
+def test_a_key_is_taken_in_its_own_field_only_and_not_repeated(name: str, value: str) -> None:
+    with pytest.raises(TypedError) as raised:
+        parse(Settings(Path("config.toml")), **fields(**{name: value}))
+    assert raised.value.field == name
+    assert "key" in str(raised.value)
+    assert KEY[3:11] not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "typed", ["http://h:1/v1?api_key=zz9zz", "h:1/v1?key=zz9zz", "http://a:zz9zz@h:1/v1"]
+)
+def test_a_secret_in_the_url_is_left_out(typed: str) -> None:
+    parsed = parse(Settings(Path("config.toml")), **fields(base_url=typed))
+    assert parsed.base_url == "http://h:1/v1"
+
+
+@pytest.mark.parametrize("model", ["xai-org/grok-1", "hf-internal-testing/tiny-random", "gpt-4o"])
+def test_a_model_is_no_key(model: str) -> None:
+    settings = Settings(Path("config.toml"))
+    assert parse(settings, **fields(model=model, keep_as="hf-production")).model == model
+
+
+def test_what_is_wrong_with_a_key_is_said_in_one_language() -> None:
+    language.use("zh")
+    try:
+        with pytest.raises(TypedError) as raised:
+            parse(Settings(Path("config.toml")), **fields(api_key="my key"))
+    finally:
+        language.use("en")
+    assert "has a space" not in str(raised.value)
+
+
+def test_a_profile_made_meanwhile_stays(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('[profiles.box]\nbase_url = "http://theirs:1/v1"\n', encoding="utf-8")
+    with pytest.raises(TypedError, match="There is a profile box already") as raised:
+        keep(TypedEndpoint("http://mine:1/v1", keep_as="box"))
+    assert raised.value.field == "keep_as"
+    keep(TypedEndpoint("http://mine:1/v1", keep_as="two"))
+    urls = {name: each.base_url for name, each in load_settings(config).profiles.items()}
+    assert urls == {"box": "http://theirs:1/v1", "two": "http://mine:1/v1"}
+
+
+def test_a_profile_is_read_and_written_under_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    from contextlib import contextmanager
+
+    from kvtui import config_edit
+
+    said: list[str] = []
+
+    @contextmanager
+    def only_writer(_: Path) -> Any:
+        said.append("locked")
+        yield
+        said.append("free")
+
+    def load(path: Path) -> Settings:
+        said.append("read")
+        return load_settings(path)
+
+    monkeypatch.setattr(config_edit, "only_writer", only_writer)
+    monkeypatch.setattr(config_edit, "load_settings", load)
+    monkeypatch.setattr(config_edit, "write", lambda *_: said.append("written"))
+    keep(TypedEndpoint("http://mine:1/v1", keep_as="box"))
+    assert (said[0], said[-2:]) == ("locked", ["written", "free"])
+    assert "read" in said
+
+
+def test_a_url_typed_again_takes_the_place_of_its_first() -> None:
+    one, two = TypedEndpoint("http://a/v1"), TypedEndpoint("http://b/v1")
+    again = TypedEndpoint("http://a/v1", model="m")
+    typed: tuple[TypedEndpoint, ...] = ()
+    for each, at, now in ((one, 0, 1), (two, 1, 2), (again, 0, 2)):
+        typed, place = with_typed(typed, each)
+        assert (place, len(typed)) == (at, now)
+    assert typed == (again, two)
+
+
+async def test_writing_a_profile_holds_no_frame_up_and_is_begun_once(
+    made: list[Slow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kvtui.ui.screens import endpoint_form
+
+    go, begun = Event(), list[TypedEndpoint]()
+
+    def slow(typed: TypedEndpoint) -> str:
+        begun.append(typed)
+        go.wait(20)
+        return keep(typed)
+
+    monkeypatch.setattr(endpoint_form, "keep", slow)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(pilot)
+        await pilot.press("E", *"http://10.0.0.5:8000/v1", "enter", *["tab"] * 3, *"box", "enter")
+        await pilot.press("enter", "escape")  # the screen still takes keys
+        assert isinstance(app.screen, EndpointForm)
+        go.set()
+        await until(pilot, lambda: len(made) == 1)
+        assert len(begun) == 1
+        assert made[0].options["profile"] == "box"
+
+
+async def test_a_key_pasted_into_the_list_is_no_url() -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(pilot)
+        await pilot.press("E")
+        for key in (KEY, "eyJhbGciOiJIUzI1NiJ9.eyJzdWIi.aa"):
+            app.screen.query_one("#filter").value = key
+            await pilot.pause()
+            assert "looks like a key" in shown(app.screen.query_one("#choices"))
+        await pilot.press("enter")
+        assert not isinstance(app.screen, EndpointForm)

@@ -7,12 +7,19 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kvtui.config import EMBEDDED, ConfigError, config_path, profile_name, variable_problem
+from kvtui.config import (
+    EMBEDDED,
+    ConfigError,
+    config_path,
+    profile_name,
+    profile_taken,
+    variable_problem,
+)
 from kvtui.config.keys import choose_key, origin
 from kvtui.failure.keyform import inspect_key, problem_shown
 from kvtui.failure.urlform import mended, url_problem
 from kvtui.language import tr
-from kvtui.text import one_line
+from kvtui.text import has_key_form, looks_like_key, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,14 +55,13 @@ class TypedEndpoint:
         }
 
     def profile(self) -> dict[str, Any]:
-        """The changes of the configuration that keep it; a key that was typed is not in them."""
-        of = f"profiles.{self.keep_as}"
-        changes: dict[str, Any] = {f"{of}.base_url": self.base_url}
-        if self.model:
-            changes[f"{of}.model"] = self.model
-        if self.api_key_env:
-            changes[f"{of}.api_key_env"] = self.api_key_env
-        return changes
+        """What a profile of it has in the configuration; a key that was typed is not in it."""
+        values = {
+            "base_url": self.base_url,
+            "model": self.model,
+            "api_key_env": self.api_key_env,
+        }
+        return {key: value for key, value in values.items() if value}
 
 
 class TypedError(ValueError):
@@ -82,6 +88,9 @@ def read_url(text: str) -> tuple[str, str]:
     """
     text = text.strip()
     problem = url_problem(text)
+    beyond = re.split(r"[/?#&=]", (mended(text) or text).partition("://")[2])[1:]
+    if any(map(has_key_form, beyond)):  # it would be shown and kept with the URL
+        raise TypedError("base_url", tr("The URL {problem}.", problem=tr("has a key in it")))
     if problem is None:
         return text.rstrip("/"), ""
     better = mended(text)
@@ -106,12 +115,16 @@ def parse(
         raise TypedError("api_key_env", one_line(problem[0].upper() + problem[1:], 300) + tr("."))
     if key and (wrong := inspect_key(key).problem):
         raise TypedError("api_key", tr("The key {problem}.", problem=problem_shown(wrong)))
+    random = bool(name) and looks_like_key(name.replace("-", "_"))
+    for field_name, said in (("model", model.strip()), ("keep_as", name)):
+        if has_key_form(said) or (random and field_name == "keep_as"):
+            raise TypedError(
+                field_name, tr("This looks like a key: it is typed into the field of the key.")
+            )
     if name and (name == EMBEDDED or not _PROFILE.fullmatch(name)):
         raise TypedError("keep_as", tr("A profile's name has letters, digits, - and _ only."))
     if name in settings.profiles:
-        raise TypedError(
-            "keep_as", tr("There is a profile {name} already: give another name.", name=name)
-        )
+        raise TypedError("keep_as", profile_taken(name))
     return TypedEndpoint(url, variable, key, one_line(model.strip(), 200), name)
 
 
@@ -145,14 +158,13 @@ def keep(typed: TypedEndpoint) -> str:
         A sentence that says so.
 
     Raises:
-        TypedError: It cannot be written.
+        TypedError: It cannot be written, or there is a profile of that name by now.
     """
-    from kvtui.config_edit import edited, write
+    from kvtui.config_edit import add_profile
 
     target = config_path()
     try:
-        text, _ = edited(target, typed.profile())
-        write(target, text)
+        add_profile(target, typed.keep_as, typed.profile())
     except ConfigError as error:
         raise TypedError("keep_as", one_line(str(error), 300)) from None
     said = tr("Kept as the profile {name} in {path}.", name=typed.keep_as, path=target)

@@ -33,12 +33,14 @@ class AskScreen(ModalScreen[str | None]):
             title: Of the dialog.
             hint: One or two sentences under the line.
             text: What stands in it already.
-            take: Does what the line asks for; a sentence says why it cannot, and the dialog stays.
+            take: Does what the line asks for, off the screen's thread; a sentence says why it
+                cannot, and the dialog stays.
         """
         super().__init__()
         self._title_text = title
         self._hint = sanitise(hint)
         self._take = take
+        self._taking = False
         self.field = Input(text, compact=True)
         self.told = Static(self._hint, markup=False)
 
@@ -58,12 +60,21 @@ class AskScreen(ModalScreen[str | None]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take it, or say what is wrong."""
         event.stop()
-        problem = self._take(event.value)
+        if not self._taking:
+            self._taking = True
+            self.run_worker(lambda: self._work(event.value), thread=True)
+
+    def _work(self, text: str) -> None:
+        self.app.call_from_thread(self._taken, text, self._take(text))
+
+    def _taken(self, text: str, problem: str) -> None:
+        self._taking = False
         if problem:
             self.told.update(sanitise(f"▲ {problem}"))
         else:
-            self.dismiss(event.value)
+            self.dismiss(text)
 
     def action_leave(self) -> None:
-        """Nothing is changed."""
-        self.dismiss(None)
+        """Nothing is changed; what is under way is waited for."""
+        if not self._taking:
+            self.dismiss(None)

@@ -58,6 +58,7 @@ class EndpointForm(ModalScreen["tuple[TypedEndpoint, str] | None"]):
         """
         super().__init__()
         self._settings = settings
+        self._keeping = False
         begin = {"base_url": url, "model": model}
         self.fields: dict[str, Input] = {
             name: (HiddenInput if name == "api_key" else Input)(
@@ -121,15 +122,37 @@ class EndpointForm(ModalScreen["tuple[TypedEndpoint, str] | None"]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Use it, or say what is wrong and where."""
         event.stop()
+        if self._keeping:
+            return
         try:
             typed = self._typed()
-            said = keep(typed) if typed.keep_as else ""
         except TypedError as error:
-            self._say(str(error), wrong=True)
-            self.fields[error.field].focus()
+            self._refuse(error)
             return
+        if not typed.keep_as:
+            self.dismiss((typed, ""))
+            return
+        self._keeping = True
+        self.run_worker(lambda: self._keep(typed), thread=True)
+
+    def _keep(self, typed: TypedEndpoint) -> None:
+        """Write it, off the screen's thread: the disk and another kvtui's lock may take a while."""
+        try:
+            said = keep(typed)
+        except TypedError as error:
+            self.app.call_from_thread(self._refuse, error)
+        else:
+            self.app.call_from_thread(self._kept, typed, said)
+
+    def _refuse(self, error: TypedError) -> None:
+        self._keeping = False
+        self._say(str(error), wrong=True)
+        self.fields[error.field].focus()
+
+    def _kept(self, typed: TypedEndpoint, said: str) -> None:
         self.dismiss((typed, said))
 
     def action_leave(self) -> None:
-        """Nothing is changed."""
-        self.dismiss(None)
+        """Nothing is changed; what is being written already is waited for."""
+        if not self._keeping:
+            self.dismiss(None)

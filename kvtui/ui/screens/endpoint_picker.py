@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kvtui.language import tr
-from kvtui.text import one_line, redact
+from kvtui.text import looks_like_key, one_line, redact
 from kvtui.ui.endpoint.choices import ANOTHER, USE
 from kvtui.ui.endpoint.typed import TypedError, is_url, read_url
 from kvtui.ui.screens.picker import PickerScreen
@@ -44,7 +44,12 @@ class EndpointPicker(PickerScreen):
         self.list.nothing = ""
         self.list.filter(typed)
         if not is_url(typed):
-            if not self.list.shown:
+            if looks_like_key(typed.strip()):
+                self.list.shown = []
+                self.list.nothing = tr(
+                    "this looks like a key: type the URL first, the key is asked for then"
+                )
+            elif not self.list.shown:
                 self.list.nothing = tr(
                     "no endpoint of that name: type a URL to use one (http://HOST:PORT/v1)"
                 )

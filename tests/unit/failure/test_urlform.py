@@ -15,6 +15,10 @@ from kvtui.failure.urlform import mended, path_candidates, url_problem
         "http://[::1]:8080/v1",
         "http://localhost",
         "HTTPS://EXAMPLE.com/api",
+        "https://sk-hynix.example/v1",
+        "http://sk-server:8000/v1",
+        "https://h.example/openai?api-version=2024-10-21",
+        "https://k1mz2x9ab3cd4ef5.us-east-1.endpoints.example/v1",
     ],
 )
 def test_good(url: str) -> None:
@@ -46,6 +50,12 @@ def test_good(url: str) -> None:
         ("http:///v1", "names no host", None),
         ("http://a..b/v1", "cannot exist", None),
         ("", "is empty", None),
+        ("https://h.example/v1?api_key=abc", "carries a key", "https://h.example/v1"),
+        ("h.example/v1?x=1&token=abc", "carries a key", "https://h.example/v1"),
+        ("https://h.example/v1?key=[redacted]", "carries a key", "https://h.example/v1"),
+        ("sk-abcdef1234", "looks like a key", None),
+        ("https://sk-4fQ91xZk27LmPq83/v1", "looks like a key", None),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJz.aa", "looks like a key", None),
     ],
 )
 def test_problem(url: str, part: str, meant: str | None) -> None:
