@@ -86,6 +86,12 @@ class Answer(NamedTuple):
     notes: tuple[str, ...]
     details: dict[str, Any]
 
+    @property
+    def beyond_model(self) -> int | None:
+        """The model's own limit where memory allows a longer context than it takes, else None."""
+        limit = self.question.model.max_context
+        return limit if limit is not None and self.max_context > limit else None
+
     def to_json(self) -> dict[str, Any]:
         """The document that `kvtui plan --json` prints (schema kvtui.plan/1)."""
         question, card, budget = self.question, self.question.card, self.budget

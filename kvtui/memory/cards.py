@@ -52,6 +52,11 @@ class Card:
         return self.id.startswith("AppleM")
 
     @property
+    def metal(self) -> bool:
+        """Programmed by Metal alone: what is made for CUDA or ROCm does not run on it."""
+        return self.alone
+
+    @property
     def engine_total_bytes(self) -> int:
         """The total that an engine divides up: the usable one where it is known."""
         return self.memory_bytes if self.usable_total_bytes is None else self.usable_total_bytes

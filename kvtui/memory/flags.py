@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from kvtui.language import tr
 
 if TYPE_CHECKING:
     from .budget import Answer
@@ -11,6 +14,46 @@ if TYPE_CHECKING:
 _VLLM_KV = {"fp16": "float16", "bf16": "bfloat16"}
 _SGLANG_KV = {"fp8": "fp8_e4m3", "bf16": "bf16", "nvfp4": "fp4_e2m1"}
 _GGML = {"f32": "f32", "fp16": "f16"}
+
+
+class Fitting(NamedTuple):
+    """Flags that can be used as they are.
+
+    Attributes:
+        text: the flags; empty where not even one sequence fits.
+        sequences: how many they serve at once: those asked for, or as many as fit.
+        asked: how many were asked for.
+    """
+
+    text: str
+    sequences: int
+    asked: int
+
+
+def that_fit(answer: Answer, engine: str) -> Fitting:
+    """The flags of an engine for what was asked, else for as many of its sequences as fit.
+
+    Args:
+        answer: the answer.
+        engine: one of `kvtui.memory.question.ENGINES`; the answer is about it.
+    """
+    asked = answer.question.concurrency
+    if answer.fits:
+        return Fitting(flags(answer, engine), asked, asked)
+    most = min(answer.max_concurrency, asked)
+    if most < 1:
+        return Fitting("", 0, asked)
+    fewer = replace(answer.question, concurrency=most, n_ctx=None)
+    return Fitting(flags(answer._replace(question=fewer), engine), most, asked)
+
+
+def fewer(fitting: Fitting) -> str:
+    """What to say beside flags that serve fewer sequences than were asked for."""
+    return tr(
+        "(for the {sequences:,} of {asked:,} that fit)",
+        sequences=fitting.sequences,
+        asked=fitting.asked,
+    )
 
 
 def flags(answer: Answer, engine: str) -> str:

@@ -13,6 +13,9 @@ from .parallel import Parallel
 
 ENGINES: tuple[str, ...] = ("logical", "vllm", "llamacpp", "sglang")
 
+CUDA_ONLY = {"vllm": "vLLM", "sglang": "SGLang"}
+"""Engines whose budgets are those of CUDA and ROCm cards, and what they call themselves."""
+
 MAX_CARDS = 65_536
 MAX_SEQUENCES = 10**9
 MAX_BYTES = 1 << 60
@@ -158,12 +161,21 @@ def validate(question: Question) -> None:
     """Refuse numbers that make no sense.
 
     Raises:
-        BadValueError: names the field.
+        BadValueError: names the field; `engine` where it does not run on the card.
         UnknownNameError: an unknown engine.
     """
     q = question
     if q.engine not in ENGINES:
         raise UnknownNameError("engine", q.engine, ENGINES, listing="known: " + " ".join(ENGINES))
+    if q.engine in CUDA_ONLY and q.card.metal:
+        raise BadValueError(
+            "engine",
+            tr(
+                "{engine} does not run on {card}: choose another card, or llama.cpp",
+                engine=CUDA_ONLY[q.engine],
+                card=q.card.name,
+            ),
+        )
     check("context", q.context, MAX_TOKENS)
     check("concurrency", q.concurrency, MAX_SEQUENCES)
     check("spec_tokens", q.spec_tokens, 1024, least=0)

@@ -8,7 +8,7 @@ from kvtui.language import tr
 from kvtui.text import padded
 
 from .budget import Answer
-from .flags import flags
+from .flags import fewer, that_fit
 from .need import Choice
 from .units import gib
 
@@ -62,7 +62,7 @@ def render_text(told: Answer, choices: Sequence[Choice] = ()) -> str:
         _row(tr("fits"), _verdict(told)),
         _row(
             tr("longest context"),
-            tr("{n:,} tokens for {users:,}", n=told.max_context, users=question.concurrency),
+            _longest(told),
         ),
         _row(
             tr("most sequences"),
@@ -89,11 +89,28 @@ def render_text(told: Answer, choices: Sequence[Choice] = ()) -> str:
         shown = ", ".join(f"{item.number} × {item.card.name}" for item in choices[:3])
         lines.append(_row(tr("smallest cards"), shown))
     lines += ["", _tail(tr("formula"), told.formula), _tail(tr("budget"), told.overhead_formula)]
-    command = flags(told, question.engine)
-    if command:
-        lines.append(_tail(tr("flags"), command))
+    if question.engine != "logical":
+        lines.append(_tail(tr("flags"), _flags(told)))
     lines += [_tail(tr("note"), note) for note in told.notes]
     return "\n".join(lines)
+
+
+def _longest(told: Answer) -> str:
+    """What memory allows, and the model's own limit where that is shorter."""
+    n, users, limit = told.max_context, told.question.concurrency, told.beyond_model
+    if limit is None:
+        return tr("{n:,} tokens for {users:,}", n=n, users=users)
+    return tr(
+        "{n:,} tokens fit for {users:,}, the model has {limit:,}", n=n, users=users, limit=limit
+    )
+
+
+def _flags(told: Answer) -> str:
+    """The flags for what was asked, else for as many of its sequences as fit."""
+    fitting = that_fit(told, told.question.engine)
+    if not fitting.text:
+        return tr("none: not one sequence of {n:,} tokens fits", n=told.question.context)
+    return fitting.text if told.fits else f"{fitting.text}  {fewer(fitting)}"
 
 
 def _engine(told: Answer) -> str:

@@ -82,7 +82,7 @@ async def test_it_runs_says_what_was_measured_and_leaves_no_trace(size: tuple[in
         for figure in ("10.00 GiB with MHA", "1.25 GiB", "160.00 MiB with MQA"):
             assert figure in screen.panel.shown[3]
         await pilot.press("right")
-        assert "Were 8 GiB left for the cache, 8 would fit" in screen.panel.shown[3]
+        assert "Were 8 GiB left, 8 would fit" in screen.panel.shown[3]
         await pilot.press("right")
         assert app.fake.session.started[-1].request.model == "demo-auth"
         await over(pilot, screen)
@@ -205,3 +205,35 @@ def test_figures_of_a_failed_or_stopped_run_are_none() -> None:
     facts.ran("on", run.result())
     assert facts.figures()["on_tps"] == "200"
     assert not facts.holds("cache_pays")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said", "unsaid"),
+    [(0.02, 0.03, "each step reads a longer cache", "rose"), (0.03, 0.02, "rose", "longer cache")],
+)
+def test_a_rate_that_rose_is_not_explained_by_a_longer_cache(
+    before: float, after: float, said: str, unsaid: str
+) -> None:
+    facts = Facts()
+    for label, first, gap, prompt in (("on", 0.04, before, 19), ("long", 0.4, after, 700)):
+        clock = Clock()
+        request = Request(endpoint=EMBEDDED.endpoint, model="kvtui-tiny", prompt="p")
+        run = FakeRun(answer(first, gap, prompt), clock, request)
+        clock.now = 60
+        facts.ran(label, run.result())
+    step = next(step for step in steps() if step.run is not None and step.run.label == "long")
+    assert said in step.said(facts)
+    assert unsaid not in step.said(facts)
+
+
+@pytest.mark.parametrize(("limit", "said"), [(4096, "the model has 4,096"), (32768, "or one")])
+def test_the_longest_context_is_told_with_the_models_own_limit(limit: int, said: str) -> None:
+    from kvtui.ui.memory import MemoryView
+
+    view = MemoryView()
+    view.choose_model("Llama-2-7B")
+    view.choose_card("24GB")
+    facts = Facts()
+    facts.shows(replace(view.state(), model_context=limit))
+    step = next(step for step in steps() if step.title == "Sizing a card")
+    assert said in step.said(facts)

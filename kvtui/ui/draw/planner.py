@@ -295,7 +295,9 @@ def _flag_rows(state: PlannerState, width: int) -> list[Row]:
         key = FLAG_KEYS[number]
         action = f"screen.copy_flags({number})"
         mark = "" if item.fits or not item.text else "✗ "
-        text, role = (item.text, "text") if item.text else (item.reason, "muted")
+        text, role = (
+            (f"{item.text} {item.note}".rstrip(), "text") if item.text else (item.reason, "muted")
+        )
         head = row(
             Span(f"{key} ", "key", action),
             Span(left(ENGINE_NAMES[item.engine], LABEL - 3), "muted", action),

@@ -99,9 +99,7 @@ def whole_text(state: PlannerState) -> str:
     lines = [render_text(told, state.smallest), ""]
     for item in state.flags:
         name = ENGINE_NAMES[item.engine]
-        lines.append(f"{name:<10} {item.text or item.reason}")
-        if item.text and not item.fits:
-            lines.append(tr("(does not fit in {name})", value="", name=name))
+        lines.append(f"{name:<10} {item.text or item.reason} {item.note}".rstrip())
     lines += ["", tr("weights: {weights_formula}", weights_formula=told.weights_formula)]
     if told.bounds:
         lines += ["", tr("Decode's upper bound by bandwidth (real engines reach a part of it):")]

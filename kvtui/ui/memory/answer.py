@@ -36,7 +36,7 @@ def describe(question: budget.Question, told: budget.Answer, *, as_if: bool) -> 
         model=model.name,
         weights="" if own else question.weights_dtype or model.weights_dtype,
         kv_dtype=told.k.name,
-        engine=f"vLLM {question.utilisation:g}" if question.engine == "vllm" else "",
+        engine=_engine(question),
         as_if=as_if,
         users=question.concurrency,
         parts=(
@@ -61,6 +61,12 @@ def describe(question: budget.Question, told: budget.Answer, *, as_if: bool) -> 
         formula=told.formula,
         notes=told.notes if question.engine == "vllm" else (),
     )
+
+
+def _engine(question: budget.Question) -> str:
+    if question.engine == "vllm":
+        return f"vLLM {question.utilisation:g}"
+    return "llama.cpp" if question.engine == "llamacpp" else ""
 
 
 def _left_alone(question: budget.Question) -> str:

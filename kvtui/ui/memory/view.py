@@ -260,7 +260,7 @@ class MemoryView:
         if self._served is None:
             return None
         model, weights_dtype = self._served
-        return budget.Question(model, self.card, engine="vllm", weights_dtype=weights_dtype)
+        return budget.Question(model, self.card, engine=self._engine, weights_dtype=weights_dtype)
 
     @property
     def example(self) -> str:
@@ -289,6 +289,11 @@ class MemoryView:
             live_tokens = 0
         return with_tokens(still, question, self._budget_kv, live_tokens, cache_off=cache_off)
 
+    @property
+    def _engine(self) -> str:
+        """Whose budget is shown: vLLM's, on a Mac llama.cpp's."""
+        return "llamacpp" if self.card.metal else "vllm"
+
     def _context(self) -> int:
         if self.context is not None:
             return self.context
@@ -302,7 +307,7 @@ class MemoryView:
         question = budget.Question(
             model=self.model,
             card=self.card,
-            engine="logical" if self.shows_own else "vllm",
+            engine="logical" if self.shows_own else self._engine,
             k=self.kv_dtype,
             v=self.kv_dtype,
             context=self._context(),

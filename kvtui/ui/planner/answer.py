@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from kvtui.language import tr
 from kvtui.memory import budget, cards, flags, kv, need, overhead
 from kvtui.memory.answer import Answer
 from kvtui.memory.errors import PlanError
@@ -24,6 +25,8 @@ class EngineFlags(NamedTuple):
     fits: bool = True
     reason: str = ""
     """Why there are none."""
+    note: str = ""
+    """What they serve where that is less than was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +160,15 @@ def _flags_of(told: Answer, engine: str) -> EngineFlags:
     )
     if refused:
         return EngineFlags(engine, "", reason=refused.partition(":")[0])
-    return EngineFlags(engine, flags.flags(told, engine), told.fits)
+    fitting = flags.that_fit(told, engine)
+    if not fitting.text:
+        asked = told.question.context
+        return EngineFlags(
+            engine, "", reason=tr("none: not one sequence of {n:,} tokens fits", n=asked)
+        )
+    return EngineFlags(
+        engine, fitting.text, told.fits, note="" if told.fits else flags.fewer(fitting)
+    )
 
 
 def engine_name(told: Answer) -> str:

@@ -123,6 +123,7 @@ _OF_QUESTION = {
     "tp": "tp",
     "context": "context",
     "gpus": "gpus",
+    "engine": "engine",
 }
 
 

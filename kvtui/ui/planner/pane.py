@@ -29,7 +29,7 @@ def form_of(view: MemoryView) -> PlannerForm:
     form = PlannerForm(
         model=view.model.name if view.model in known_of(view).models else view.model.id,
         card=view.card.name,
-        engine="vLLM",
+        engine="llama.cpp" if view.card.metal else "vLLM",
         k=view.kv_dtype,
         context=str(shown.context or view.context or 2048),
         users=str(max(shown.users, 1)),

@@ -229,7 +229,7 @@ class PlannerScreen(Screen[str | None]):
             self._say(f"{name}: {item.reason}", "warning")
             return
         self.app.copy_to_clipboard(item.text)
-        note = "" if item.fits else tr(" They do not fit: see the answer.")
+        note = f" {item.note}" if item.note else ""
         self._say(
             tr("Copied {name}'s flags.{note}", name=name, note=note),
             "information" if item.fits else "warning",

@@ -33,6 +33,7 @@ _OF_MEMORY = (
     "budget",
     "most",
     "longest",
+    "model_limit",
     "mha",
     "gqa",
     "mqa",
@@ -43,7 +44,9 @@ FIGURES = frozenset(
     | {*_OF_MEMORY, "cache_times", "prompt_times"}
 )
 """Every figure that a text may name."""
-CONDITIONS = frozenset({"cache_pays", "ttft_grew", "tps_kept", "too_much", "class"})
+CONDITIONS = frozenset(
+    {"cache_pays", "ttft_grew", "tps_kept", "tps_rose", "too_much", "beyond_model", "class"}
+)
 
 
 class Facts:
@@ -70,9 +73,16 @@ class Facts:
         if name == "too_much":
             memory = self._memory
             return memory is not None and not memory.fits
+        if name == "beyond_model":
+            memory = self._memory
+            if memory is None or memory.max_context is None or memory.model_context is None:
+                return False
+            return memory.max_context > memory.model_context
         ratio = self._ratio(name)
         if ratio is None:
             return False
+        if name == "tps_rose":
+            return ratio > SAME
         return 1 / SAME <= ratio <= SAME if name == "tps_kept" else ratio >= GREW
 
     def _ratio(self, name: str) -> float | None:
@@ -83,6 +93,7 @@ class Facts:
             "prompt_times": ("long", "prompt", "on"),
             "ttft_grew": ("long", "ttft", "on"),
             "tps_kept": ("long", "tps", "on"),
+            "tps_rose": ("long", "tps", "on"),
         }[name]
         above, below = self._number(label, figure), self._number(other, figure)
         return above / below if above and below else None
@@ -135,6 +146,7 @@ class Facts:
             "budget": binary_size(budget),
             "most": count(memory.max_requests),
             "longest": count(memory.max_context),
+            "model_limit": count(memory.model_context),
             "of_eight": count(EIGHT // sequence),
         }
         for each in memory.variants:

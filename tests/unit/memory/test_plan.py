@@ -256,6 +256,56 @@ def test_the_text_says_it_all(run_plan):
         assert words in shown
 
 
+@pytest.mark.parametrize(("arch", "limit"), [("Llama-2-7B", 4096), ("LLaMA-7B", 2048)])
+@pytest.mark.parametrize("engine", ["logical", "vllm"])
+def test_a_longest_context_beyond_the_models_own_is_said_beside_it(
+    run_plan, plan_json, arch, limit, engine
+):
+    own = {"arch": arch, "engine": engine, "gpu": "24GB"}
+    longest = plan_json(**own)["max_context"]
+    assert longest > limit
+    line = next(
+        line for line in run_plan(**own).stdout.splitlines() if line.startswith("longest context")
+    )
+    assert f"{longest:,} tokens fit for 1, the model has {limit:,}" in line
+    own |= {"concurrency": 8, "context": limit}  # memory is the shorter one there
+    shown = run_plan(**own).stdout
+    assert plan_json(**own)["max_context"] < limit or "the model has" in shown
+    assert plan_json(**own)["max_context"] > limit or "the model has" not in shown
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang"])
+def test_an_engine_of_cuda_is_neither_planned_nor_offered_on_a_mac(run_plan, plan_json, engine):
+    own = {"arch": "Llama-2-7B", "engine": engine}
+    refused = run_plan(**own, gpu="Apple M4 (32 GB)")
+    assert refused.exit_code == 2
+    assert "does not run on Apple M4 (32 GB)" in refused.stderr
+    assert "llama.cpp" in refused.stderr
+    offered = {choice.card.name for choice in smallest(plan(own)[0])}
+    assert offered
+    assert not [name for name in offered if "Apple" in name]
+    on_mac = plan({"arch": "Llama-2-7B", "engine": "llamacpp"})[0]
+    assert any("Apple" in choice.card.name for choice in smallest(on_mac))
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "llamacpp"])
+def test_flags_are_of_what_fits(run_plan, plan_json, engine):
+    own = {"arch": "Llama-2-7B", "engine": engine, "gpu": "24GB", "context": 4096}
+    told = plan_json(**own, concurrency=8)
+    most = told["max_concurrency"]
+    assert not told["fits"]
+    assert 0 < most < 8
+    shown = run_plan(**own, concurrency=8).stdout
+    fitting = run_plan(**own, concurrency=most).stdout
+    printed = [
+        next(line for line in text.splitlines() if line.startswith("flags"))
+        for text in (shown, fitting)
+    ]
+    assert printed[0] == f"{printed[1]}  (for the {most} of 8 that fit)"
+    none = run_plan(**{**own, "arch": "Llama-3.1-70B"}).stdout
+    assert "flags    none: not one sequence of 4,096 tokens fits" in none
+
+
 def test_flags_for_llamacpp_and_sglang(run_plan):
     shown = run_plan(
         arch="Llama-3.1-8B", engine="llamacpp", context=4096, concurrency=2, kv_dtype="q8_0"

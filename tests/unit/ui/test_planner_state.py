@@ -167,7 +167,7 @@ def test_own_cards_and_own_models_are_known():
 
 @pytest.mark.parametrize("card", [card.name for card in cards.catalogue()])
 def test_every_card_is_found_by_the_name_in_its_list(card):
-    assert answer(card=card).told.question.card.name == card
+    assert answer(card=card, engine="formula").told.question.card.name == card
 
 
 def test_every_model_of_the_list_is_answered():
@@ -232,7 +232,7 @@ def test_how_many_of_this_card_hold_it():
 
 def test_flags_of_the_engine_come_first():
     first, second = answer(engine="llama.cpp", users="4", k="q8_0").flags
-    assert first == ("llamacpp", "-c 8192 -np 4 -ctk q8_0 -ctv q8_0 -fa on", True, "")
+    assert first[:4] == ("llamacpp", "-c 8192 -np 4 -ctk q8_0 -ctv q8_0 -fa on", True, "")
     assert second.engine == "vllm"
     assert (second.text, second.reason) == ("", "vllm stores no q8_0 cache")
 
@@ -245,9 +245,30 @@ def test_the_formula_offers_both_engines():
 
 
 def test_flags_that_do_not_fit_say_so():
+    state = answer(model="Llama-2-7B", context="4096", users="8")
+    most = state.told.max_concurrency
+    assert f"--max-num-seqs {most} " in state.flags[0].text
+    shown = " ".join(plain(line).strip() for line in answer_rows(state, 120, 40))
+    assert "✗" in shown
+    assert f"(for the {most} of 8 that fit)" in shown
+
+
+def test_where_not_one_sequence_fits_there_are_no_flags():
     state = answer(model="Llama-3.1-70B")
-    assert not state.flags[0].fits
-    assert "✗" in "\n".join(plain(line) for line in answer_rows(state, 78, 30))
+    assert state.flags[0].text == ""
+    assert "not one sequence of 2,048 tokens fits" in "\n".join(
+        plain(line) for line in answer_rows(state, 78, 30)
+    )
+
+
+def test_no_engine_of_cuda_is_offered_on_a_mac():
+    on_mac = Planner().update(replace(FORM, card="Apple M4 (32 GB)"))
+    assert "does not run on" in on_mac.problem("engine")
+    vllm, llama = answer(card="Apple M4 (32 GB)", engine="formula", model="Llama-2-7B").flags
+    assert (vllm.text, "does not run on" in vllm.reason) == ("", True)
+    assert llama.text.startswith("-c 2048")
+    offered = answer(model="Llama-2-7B").smallest
+    assert not [choice for choice in offered if choice.card.alone]
 
 
 # --- the curve ------------------------------------------------------------------------------------
