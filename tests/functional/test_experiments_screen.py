@@ -12,6 +12,7 @@ from bench_fakes import Bench, Held
 from fakes import EMBEDDED, REMOTE, make_app
 from test_screen import ready, shown, until
 
+from kvtui.bench.figures.samples import Samples
 from kvtui.bench.running.presets import PRESETS, Preset
 from kvtui.bench.work.workload import Stage, Workload
 from kvtui.ui.experiments.keys import EXPERIMENTS, RECORD, RUNS, commands_in
@@ -473,6 +474,27 @@ async def test_leaving_kvtui_stops_the_run_and_keeps_it(bench: Bench) -> None:
         app.exit(0)
     assert runner.stopped
     assert app.main.opened.lab.experiment.over
+
+
+async def test_a_look_at_a_run_unpacks_no_request(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot, bench, "kv-evidence")
+        stages = bench.runner.workload.stages
+        bench.runner.level(next(n for n, stage in enumerate(stages) if stage.keep_reads))
+        reads = tuple((10.0 * n, n) for n in range(1, 40))
+        for index in range(3):
+            bench.runner.send(index)
+            bench.runner.answer(index, reads=reads)
+        unpacked: list[object] = []
+        with monkeypatch.context() as patch:
+            patch.setattr(Samples, "__iter__", lambda all: unpacked.append(all) or iter(()))
+            screen.tick()
+            drawn = app.main.opened.lab.experiment.plots()
+        assert next(plot for plot in drawn if plot.name == "position").series
+        assert not unpacked
 
 
 async def test_plots_fill_in_and_take_turns(bench: Bench) -> None:

@@ -9,7 +9,6 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
 from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -34,7 +33,7 @@ from kvtui.language import tr
 from kvtui.measure.gaps import Gaps
 from kvtui.text import one_line
 from kvtui.ui.experiments.lanes import Lane, Lanes
-from kvtui.ui.experiments.plots import plots_of
+from kvtui.ui.experiments.plots import Requests, plots_of
 from kvtui.ui.look.plots import Plot
 
 if TYPE_CHECKING:
@@ -49,9 +48,9 @@ RunPhase: TypeAlias = Literal["running", "paused", "stopping", "stopped", "done"
 WINDOW_S = 2.0
 """Over which the tokens a second of all streams are counted."""
 LEVELS_S = 1.0
-"""The table of levels is worked out anew at most this often,"""
-_SPARING = 20
-"""and at most for this part of the time, where it takes long."""
+"""The table of levels is worked out anew no sooner than after so many seconds."""
+_LEVELS_SHARE = 0.05
+"""The part of the time that working it out may take: where it takes long, it is done less often."""
 BOUND = 0.9
 """Of a core: from here on this process is part of what is measured."""
 LAST = 16
@@ -132,6 +131,7 @@ class Experiment:
         self._on_over = on_over
         self._clock = clock
         self._samples = Samples(done)
+        self._drawn = Requests(workload, done)
         self._stages: defaultdict[int, _Stage] = defaultdict(_Stage)
         self._health: dict[tuple[int, int], Health] = {}
         self._notes: list[str] = []
@@ -143,7 +143,6 @@ class Experiment:
         self._gaps = Gaps()
         self._tokens: deque[tuple[float, int]] = deque()
         self._cpu: tuple[float, float] | None = None
-        self._plots: tuple[int, tuple[Plot, ...]] = (-1, ())
         self._thread = threading.Thread(target=self._main, name="kvtui-bench", daemon=True)
 
     # --- from the screen --------------------------------------------------------------------------
@@ -224,7 +223,7 @@ class Experiment:
             if (sample := _so_far(run, stage, index)) is not None
         ]
         levels = self.results.levels if self.results else self._levels
-        return plots_of(self.workload, levels, lambda: chain(self._samples, live), self._gaps)
+        return plots_of(self.workload, levels, self._drawn.and_also(live), self._gaps)
 
     def _rate(self, lanes: Sequence[Lane]) -> float | None:
         now = self._clock()
@@ -293,6 +292,7 @@ class Experiment:
                 run.add_gaps(self._gaps)
             if not event.sample.stopped:
                 self._samples.append(event.sample)
+                self._drawn.add(event.sample)
                 self._stages[event.sample.stage].add(event.sample)
             if self.workload.interleave and self._clock() >= self._level_at:
                 self._level()
@@ -306,7 +306,7 @@ class Experiment:
         begun = self._clock()
         self._levels = tuple(levels_of(self.workload, self._samples, self._health))
         now = self._clock()
-        self._level_at = now + max(LEVELS_S, _SPARING * (now - begun))
+        self._level_at = now + max(LEVELS_S, (now - begun) / _LEVELS_SHARE)
 
 
 class _Stage:

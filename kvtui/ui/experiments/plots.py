@@ -20,23 +20,63 @@ _APART = 1.25
 """Prompts of one length differ by less than this factor: no axis for them."""
 
 
+class Requests:
+    """Of each request the few figures that a plot shows one by one: added as it ends.
+
+    One thread may add while another draws.
+    """
+
+    def __init__(self, workload: Workload, samples: Iterable[Sample] = ()) -> None:
+        self._workload = workload
+        several = len(workload.targets) > 1
+        self.rates: list[list[tuple[float, float | None]]] = [
+            [] for _ in (workload.targets if several else ())
+        ]
+        """Of each endpoint of several: when each was sent, and its tokens a second."""
+        self.positions: dict[int, list[Point]] = {
+            number: [] for number, stage in enumerate(workload.stages) if stage.keep_reads
+        }
+        """Stage that keeps its reads → (position in the sequence, tokens a second there)."""
+        for sample in samples:
+            self.add(sample)
+
+    def add(self, sample: Sample) -> None:
+        """One that has ended, or as far as it has come."""
+        if sample.failed or sample.warmup:
+            return
+        if self.rates:
+            target = self._workload.stages[sample.stage].target
+            self.rates[target].append((sample.start_s, sample.decode_tps))
+        if sample.stage in self.positions:
+            from kvtui.bench.evaluation.evidence import positions
+
+            found = [(x, 1000 / ms) for x, ms in positions([sample]) if ms > 0]
+            self.positions[sample.stage].extend(found)
+
+    def and_also(self, samples: Iterable[Sample]) -> Requests:
+        """These and others, which are under way."""
+        both = Requests(self._workload)
+        both.rates = [rates.copy() for rates in self.rates]
+        both.positions = {number: points.copy() for number, points in self.positions.items()}
+        for sample in samples:
+            both.add(sample)
+        return both
+
+
 def plots_of(
-    workload: Workload,
-    levels: Sequence[Level],
-    samples: Callable[[], Iterable[Sample]],
-    gaps: Gaps,
+    workload: Workload, levels: Sequence[Level], requests: Requests, gaps: Gaps
 ) -> tuple[Plot, ...]:
     """The plots that apply, the most telling first; one whose points are to come is empty.
 
     Args:
         workload: What was asked.
         levels: Its rows so far.
-        samples: Gives its requests so far; asked only where a plot shows them one by one.
+        requests: What is drawn of its requests so far.
         gaps: Between the chunks of all streams.
     """
     found = [
-        _turns(workload, samples),
-        _position(workload, samples),
+        _turns(workload, requests),
+        _position(workload, requests),
         _prompt(workload, levels),
         _load(workload, levels),
         _length(workload, levels),
@@ -74,16 +114,12 @@ def _grouped(
 # --- the plots ------------------------------------------------------------------------------------
 
 
-def _turns(workload: Workload, samples: Callable[[], Iterable[Sample]]) -> Plot | None:
+def _turns(workload: Workload, requests: Requests) -> Plot | None:
     """Tokens a second of each request in turn, a line for each endpoint of several."""
     if len(workload.targets) < 2:
         return None
-    rates: list[list[tuple[float, float | None]]] = [[] for _ in workload.targets]
-    for sample in samples():
-        if not sample.failed and not sample.warmup:
-            rates[workload.stages[sample.stage].target].append((sample.start_s, sample.decode_tps))
     series = []
-    for target, ours in zip(workload.targets, rates, strict=True):
+    for target, ours in zip(workload.targets, requests.rates, strict=True):
         ordered = sorted(ours, key=lambda pair: pair[0])
         points = [(float(at), rate) for at, (_, rate) in enumerate(ordered, 1) if rate]
         if points:
@@ -92,20 +128,15 @@ def _turns(workload: Workload, samples: Callable[[], Iterable[Sample]]) -> Plot 
     return Plot("turns", title, tr("request"), "tok/s", tuple(series))
 
 
-def _position(workload: Workload, samples: Callable[[], Iterable[Sample]]) -> Plot | None:
+def _position(workload: Workload, requests: Requests) -> Plot | None:
     """Tokens a second against the position in the sequence."""
-    stages = [number for number, stage in enumerate(workload.stages) if stage.keep_reads]
-    if not stages:
+    if not requests.positions:
         return None
-    from kvtui.bench.evaluation.evidence import positions
-
     series = []
-    for number in stages:
-        ours = [s for s in samples() if s.stage == number and not s.failed and not s.warmup]
-        points = [(x, 1000 / ms) for x, ms in positions(ours) if ms > 0]
+    for number, points in requests.positions.items():
         label = label_shown(workload.stages[number].label.rpartition(", ")[2])
         if points:
-            series.append(Series(label, _thinned(points)))
+            series.append(Series(label, _thinned(points.copy())))
     return Plot("position", tr("TPS against position"), tr("position"), "tok/s", tuple(series))
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kvtui.bench.records.record import Record
     from kvtui.bench.records.replay import Replay
     from kvtui.measure.gaps import Gaps
+    from kvtui.ui.experiments.plots import Requests
 
 
 def results_in(path: Path) -> Results:
@@ -27,15 +28,18 @@ def results_in(path: Path) -> Results:
     return results_of(read_record(path))
 
 
-def opened(path: Path) -> tuple[Results, Gaps]:
-    """What it came to, and the gaps between its chunks.
+def opened(path: Path) -> tuple[Results, Gaps, Requests]:
+    """What it came to, the gaps between its chunks, and what is drawn of its requests.
 
     Raises:
         RecordError: It cannot be read.
     """
     from kvtui.bench.records.recorded_gaps import recorded_gaps
+    from kvtui.ui.experiments.plots import Requests
 
-    return results_in(path), recorded_gaps(path)
+    results = results_in(path)
+    drawn = Requests(results.record.workload, results.record.samples)
+    return results, recorded_gaps(path), drawn
 
 
 def replayed(path: Path) -> Replay:

@@ -13,7 +13,7 @@ from kvtui.ui.commands import bindings
 from kvtui.ui.draw.compared import compared_rows
 from kvtui.ui.draw.record import when_of
 from kvtui.ui.experiments.keys import RECORD
-from kvtui.ui.experiments.plots import plots_of
+from kvtui.ui.experiments.plots import Requests, plots_of
 from kvtui.ui.layout.sizes import take_size
 from kvtui.ui.look.rows import row
 from kvtui.ui.screens.bench_base import BenchScreen, UseOfReplay
@@ -38,16 +38,20 @@ class RecordScreen(BenchScreen):
     NAME = "Run"
     BINDINGS = bindings([offer.command for offer in RECORD])
 
-    def __init__(self, results: Results, gaps: Gaps, *, use: UseOfReplay) -> None:
+    def __init__(
+        self, results: Results, gaps: Gaps, requests: Requests, *, use: UseOfReplay
+    ) -> None:
         """Show a run.
 
         Args:
             results: What it came to.
             gaps: Between its chunks.
+            requests: What is drawn of each.
             use: Plays it again.
         """
         super().__init__()
         self._use = use
+        self._requests = requests
         self.shown = results
         self.gaps = gaps
         self.head = BenchBar(later("runs"))
@@ -67,7 +71,7 @@ class RecordScreen(BenchScreen):
         when = when_of(str(record.header.get("created_at") or ""))
         self.head.show(row((record.workload.preset, "strong"), (f"  {when}", "muted")))
         self.results.levels.focus()
-        plots = plots_of(record.workload, self.shown.levels, lambda: record.samples, self.gaps)
+        plots = plots_of(record.workload, self.shown.levels, self._requests, self.gaps)
         self.results.show_results(self.shown, [plot for plot in plots if plot.series])
 
     def action_plot(self) -> None:

@@ -13,7 +13,7 @@ from kvtui.bench.running.presets import PRESETS
 from kvtui.measure.gaps import Gaps
 from kvtui.ui.draw.levels import level_rows, table_note
 from kvtui.ui.draw.plot import plot_rows
-from kvtui.ui.experiments.plots import plots_of
+from kvtui.ui.experiments.plots import Requests, plots_of
 from kvtui.ui.look.plots import Plot, Series
 from kvtui.ui.look.rows import plain, width_of
 from kvtui.ui.look.ticks import ticks
@@ -46,7 +46,9 @@ def test_both_curves_of_the_cache_stand_in_one_plot() -> None:
     ]
     levels = levels_of(workload, samples, {})
     (plot,) = (
-        p for p in plots_of(workload, levels, lambda: samples, Gaps()) if p.name == "position"
+        p
+        for p in plots_of(workload, levels, Requests(workload, samples), Gaps())
+        if p.name == "position"
     )
     on, off = plot.series
     assert (on.label, off.label) == ("cache on", "cache off")
@@ -64,7 +66,9 @@ def test_ttft_is_drawn_against_the_tokens_that_the_server_counted() -> None:
     ]
     levels = levels_of(workload, samples, {})
     plot = next(
-        p for p in plots_of(workload, levels, lambda: samples, Gaps()) if p.name == "prompt"
+        p
+        for p in plots_of(workload, levels, Requests(workload, samples), Gaps())
+        if p.name == "prompt"
     )
     points = {one.label: one.points for one in plot.series}
     assert points == {
@@ -81,13 +85,13 @@ def test_plots_fit_and_begin_at_zero(size: tuple[int, int]) -> None:
         gaps.add(0.005)
     samples = [answered(n, i) for n in range(3) for i in range(4)]
     levels = levels_of(workload, samples, {})
-    for plot in plots_of(workload, levels, lambda: samples, gaps):
+    for plot in plots_of(workload, levels, Requests(workload, samples), gaps):
         rows = plot_rows(plot, *size)
         assert len(rows) <= size[1]
         assert all(width_of(line) <= size[0] for line in rows)
         if size[1] >= 10:
             assert any(plain(line).lstrip().startswith("0┤") for line in rows)
-    empty = plots_of(workload, [], lambda: [], Gaps())
+    empty = plots_of(workload, [], Requests(workload), Gaps())
     assert all("drawn as the figures come in" in plain(plot_rows(p, 60, 12)[-1]) for p in empty)
 
 
@@ -102,7 +106,7 @@ def test_several_endpoints_are_lines_of_their_requests_in_turn() -> None:
     ]
     samples.append(answered(stages[0], 3, warmup=True, start_s=9.0))
     levels = levels_of(workload, samples, {})
-    plot = plots_of(workload, levels, lambda: samples, Gaps())[0]
+    plot = plots_of(workload, levels, Requests(workload, samples), Gaps())[0]
     assert [(one.label, one.points) for one in plot.series] == [
         ("one", ((1.0, 100.0), (2.0, 101.0), (3.0, 102.0))),
         ("two", ((1.0, 200.0), (2.0, 201.0), (3.0, 202.0))),
@@ -143,3 +147,12 @@ def test_a_level_without_figures_has_no_star() -> None:
     told = "\n".join(plain(line) for line in level_rows(levels, 120))
     assert "1 network" in told
     assert "*" not in told + table_note(levels)
+
+
+def test_a_request_under_way_is_drawn_and_not_kept() -> None:
+    given = {"targets": (Target(name="one"), Target(name="two")), "requests": 3}
+    workload = PRESETS["compare-endpoints"].build(given, True)
+    requests = Requests(workload, [answered(0, 0, decode_tps=100.0)])
+    live = requests.and_also([answered(0, 1, start_s=1.0, decode_tps=50.0)])
+    assert [rate for _, rate in live.rates[0]] == [100.0, 50.0]
+    assert [rate for _, rate in requests.rates[0]] == [100.0]
