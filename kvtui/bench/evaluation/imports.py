@@ -10,6 +10,7 @@ import msgspec
 
 from kvtui.bench.evaluation import peers
 from kvtui.bench.evaluation.sides import Side, SideError, SideLevel, clean, known
+from kvtui.bench.records.schema import UNREADABLE
 from kvtui.language import tr
 from kvtui.reading import read_at_most
 
@@ -69,7 +70,7 @@ def side_of(path: Path, data: bytes) -> Side:
         )
     try:
         table = msgspec.json.decode(data)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return _lines(path, data)
     schema = str(table.get("schema", ""))
     if schema.startswith("kvtui.record/"):
@@ -102,7 +103,7 @@ def _lines(path: Path, data: bytes) -> Side:
     """JSON Lines: our records, aiperf's."""
     try:
         head = msgspec.json.decode(data.lstrip().split(b"\n", 1)[0])
-    except msgspec.DecodeError:
+    except UNREADABLE:
         raise SideError(tr("{path} is not valid JSON.", path=path)) from None
     if head.get("type") == "run":
         return _record(path)

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from kvtui.bench.evaluation.sides import Side, SideLevel, clean, known
+from kvtui.bench.records.schema import UNREADABLE
 from kvtui.language import tr
 
 _VLLM = ("ttft", "tpot", "e2el", "itl")
@@ -255,7 +256,7 @@ def aiperf_lines(path: Path, data: bytes) -> Side:
             continue
         try:
             table = msgspec.json.decode(line)
-        except msgspec.DecodeError:
+        except UNREADABLE:
             continue
         if table["metadata"].get("benchmark_phase", "profiling") != "profiling":
             continue

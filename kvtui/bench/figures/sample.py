@@ -24,11 +24,11 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     A segment is a stretch without a break: a run that was paused or resumed has several.
     """
 
-    stage: int
-    index: int
+    stage: Counted
+    index: Counted
     """Its number in the stage, from 0; warm-up requests count by themselves."""
     warmup: bool = False
-    segment: int = 0
+    segment: Counted = 0
     started_at: str = ""
     start_s: float = 0.0
     send_s: Measured | None = None

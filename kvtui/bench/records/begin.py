@@ -87,7 +87,8 @@ def begin(
             done=rest.done,
             nonce=rest.header["nonce"],
             segment=rest.segments,
-            words=rest.words,
+            # What was not measured may be what an interruption left: it is learned anew.
+            words=rest.words if rest.words is not None and rest.words.measured else None,
             targets=rest.targets,
         )
         recorder.append(rest.segments)

@@ -20,8 +20,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from kvtui.bench.figures.sample import Counted
+from kvtui.bench.records.axes import Axes
 from kvtui.bench.records.glance import Glance, Summary
-from kvtui.bench.records.schema import MOST_LINE, RecordError, version_of
+from kvtui.bench.records.schema import MOST_LINE, UNREADABLE, RecordError, version_of
 from kvtui.bench.work.workload import Workload, WorkloadError, from_table
 from kvtui.language import tr
 from kvtui.reading import lines_of
@@ -157,7 +158,7 @@ def _headed(entry: Entry, line: bytes) -> Entry:
         raise RecordError(tr("{path} is empty.", path=entry.path))
     try:
         header = msgspec.json.decode(line)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         raise RecordError(tr("{path} is no record of kvtui.", path=entry.path)) from None
     if not isinstance(header, dict):
         raise RecordError(tr("{path} is no record of kvtui.", path=entry.path))
@@ -222,16 +223,22 @@ def _ended(entry: Entry, file: BinaryIO, first: bytes) -> Entry:
 
 
 def _lines(file: BinaryIO) -> Iterator[_Line]:
-    for line in lines_of(file, MOST_LINE):
+    axes = Axes()
+    for text in lines_of(file, MOST_LINE):
         try:
-            yield _LINES.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            line = _LINES.decode(text)
+        except UNREADABLE:
             continue  # torn, or a later kvtui's
+        if line.type == "segment":
+            axes.begin(line.segment)
+        elif line.type == "request":
+            line.segment = axes.of(line.segment)
+        yield line
 
 
 def _asked(line: bytes) -> Workload | None:
     """The workload of a first line, where it can be read."""
-    with suppress(msgspec.DecodeError, UnicodeDecodeError, WorkloadError):
+    with suppress(*UNREADABLE, WorkloadError):
         return from_table(msgspec.json.decode(_LINES.decode(line).workload))
     return None
 
@@ -307,7 +314,7 @@ def _marked(path: Path, size: int) -> _Line:
         file.seek(max(0, size - MOST_READ))
         for line in lines_of(file, MOST_LINE):
             if line.startswith(b'{"type":"meta"'):
-                with suppress(msgspec.DecodeError, UnicodeDecodeError):
+                with suppress(*UNREADABLE):
                     marks = _LINES.decode(line)
     return marks
 

@@ -13,7 +13,14 @@ import msgspec
 
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.records.record import read_header
-from kvtui.bench.records.schema import MOST_LINE, REQUEST, VERSION, RecordError, migrated
+from kvtui.bench.records.schema import (
+    MOST_LINE,
+    UNREADABLE,
+    VERSION,
+    RecordError,
+    is_request,
+    migrated,
+)
 from kvtui.bench.records.tape import TapeError, unpack
 from kvtui.failure import Evidence, Verdict, classify
 from kvtui.language import tr
@@ -136,7 +143,7 @@ def known_requests(path: Path) -> Iterator[tuple[int, Sample]]:
     """
     for number, line, version in _requests(path):
         if version == VERSION:
-            with suppress(msgspec.DecodeError):
+            with suppress(*UNREADABLE):
                 yield number, _SAMPLE.decode(line)
         elif (taped := _request(line, version)) is not None:
             yield number, taped
@@ -147,7 +154,7 @@ def _requests(path: Path) -> Iterator[tuple[int, bytes, int]]:
     try:
         with path.open("rb") as file:
             _, version = read_header(file.readline(MOST_LINE), path)
-            lines = (line for line in lines_of(file, MOST_LINE) if line.startswith(REQUEST))
+            lines = (line for line in lines_of(file, MOST_LINE) if is_request(line))
             for number, line in enumerate(lines, 1):
                 yield number, line, version
     except OSError as error:
@@ -162,7 +169,7 @@ def _request(line: bytes, version: int) -> _Taped | None:
         if version == VERSION:
             return msgspec.json.decode(line, type=_Taped)
         return msgspec.convert(migrated(json.loads(line), version), _Taped)
-    except (msgspec.DecodeError, ValueError):
+    except (*UNREADABLE, ValueError):
         return None
 
 

@@ -6,8 +6,9 @@ Each line is an object with a ``type``:
   repeats), ``created_at`` (UTC), ``clock`` (which, its resolution, what it showed then), ``kvtui``,
   ``machine``, ``endpoint`` (never a key), ``request`` (what all requests share), ``workload``
   (``kvtui.bench.work.workload``), ``nonce``.
-- ``segment``: a stretch without a break begins, with both clocks; times of its requests count from
-  its stages' start.
+- ``segment``: a stretch without a break begins (the run, or its going on after a pause or an
+  interruption), with both clocks; times of its requests count from its stages' start. Each has a
+  number of its own; in older files it may repeat (``kvtui.bench.records.axes``).
 - ``learned``: how words become tokens at this endpoint, and whether ``ignore_eos`` is sent.
 - ``request``: one request (``kvtui.bench.figures.sample.Sample``; what it leaves out is the
   default) and its ``tape``: every event with its stamp (``kvtui.bench.records.tape``). One that was
@@ -38,16 +39,19 @@ from typing import Any
 import msgspec
 
 from kvtui.bench.figures.health import Health
-from kvtui.bench.figures.sample import Sample
+from kvtui.bench.figures.sample import Counted, Sample
 from kvtui.bench.figures.samples import Samples
+from kvtui.bench.records.axes import Axes
 from kvtui.bench.records.schema import (
     MOST_LINE,
-    REQUEST,
     SCHEMA,
+    UNREADABLE,
     VERSION,
     RecordError,
     check_header,
+    is_request,
     migrated,
+    type_of,
     version_of,
 )
 from kvtui.bench.requests.targets import Target
@@ -116,7 +120,8 @@ def read_record(path: Path, *, requests: bool = True) -> Record:
     samples = _Latest()
     health: dict[tuple[int, int], Health] = {}
     early: dict[int, str] = {}
-    more: dict[str, Any] = {"segments": 0}
+    axes = Axes()
+    more: dict[str, Any] = {}
     torn = version = 0
     try:
         with path.open("rb") as file:
@@ -126,19 +131,20 @@ def read_record(path: Path, *, requests: bool = True) -> Record:
                 if header is None:
                     header, version = read_header(line, path)
                     continue
-                if not requests and line.startswith(REQUEST):
+                if not requests and is_request(line):
                     continue
                 try:
-                    kind = _TYPE.decode(line).type
-                except (msgspec.DecodeError, UnicodeDecodeError):
+                    kind = type_of(line)
+                except UNREADABLE:
                     torn += 1
                     continue
                 try:
                     if kind == "request" and version == VERSION:
-                        samples.add(_SAMPLE.decode(line))  # its tape is passed over
+                        sample = _SAMPLE.decode(line)  # its tape is passed over
+                        samples.add(sample, axes.of(sample.segment))
                     else:
                         table = migrated(msgspec.json.decode(line), version)
-                        _line(kind, table, samples, health, early, more)
+                        _line(kind, table, samples, axes, health, early, more)
                 except (msgspec.ValidationError, KeyError, TypeError) as error:
                     raise RecordError(
                         tr(
@@ -148,7 +154,7 @@ def read_record(path: Path, *, requests: bool = True) -> Record:
                             error=error,
                         )
                     ) from None
-                except (msgspec.DecodeError, UnicodeDecodeError):
+                except UNREADABLE:
                     torn += 1
     except OSError as error:
         raise RecordError(
@@ -160,6 +166,15 @@ def read_record(path: Path, *, requests: bool = True) -> Record:
         workload = from_table(header["workload"])
     except (KeyError, WorkloadError) as error:
         raise RecordError(f"{path}: {error}") from None
+    if samples.stages > len(workload.stages):
+        raise RecordError(
+            tr(
+                "{path} is damaged: a request is of level {number}, and the run has {count}.",
+                path=path,
+                number=samples.stages,
+                count=len(workload.stages),
+            )
+        )
     return Record(
         path,
         header,
@@ -167,6 +182,7 @@ def read_record(path: Path, *, requests: bool = True) -> Record:
         samples.all(),
         health,
         ended_early=early,
+        segments=axes.count,
         torn=torn,
         **more,
     )
@@ -178,9 +194,14 @@ class _Latest:
     def __init__(self) -> None:
         self._read = Samples()
         self._places: dict[tuple[int, int, bool], int] = {}
+        self.stages = 0
+        """As many as there must be: one more than the largest number."""
 
-    def add(self, sample: Sample) -> None:
-        """The next one of the file."""
+    def add(self, sample: Sample, segment: int) -> None:
+        """The next one of the file, and the stretch that it lies in."""
+        if segment != sample.segment:
+            sample = msgspec.structs.replace(sample, segment=segment)
+        self.stages = max(self.stages, sample.stage + 1)
         self._places[sample.stage, sample.index, sample.warmup] = len(self._read)
         self._read.append(sample)
 
@@ -192,11 +213,6 @@ class _Latest:
         return Samples(sample for place, sample in enumerate(self._read) if place in places)
 
 
-class _Typed(msgspec.Struct):
-    type: str
-
-
-_TYPE = msgspec.json.Decoder(_Typed)
 _SAMPLE = msgspec.json.Decoder(Sample)
 
 
@@ -208,7 +224,7 @@ def read_header(line: bytes, path: Path) -> tuple[dict[str, Any], int]:
     """
     try:
         table = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         table = None
     if not isinstance(table, dict):
         raise RecordError(tr("{path} is no record of kvtui.", path=path))
@@ -222,20 +238,23 @@ def _line(
     kind: str,
     table: dict[str, Any],
     samples: _Latest,
+    axes: Axes,
     health: dict[tuple[int, int], Health],
     early: dict[int, str],
     more: dict[str, Any],
 ) -> None:
     match kind:
         case "request":
-            samples.add(msgspec.convert(table, Sample))
+            sample = msgspec.convert(table, Sample)
+            samples.add(sample, axes.of(sample.segment))
         case "health":
-            health[table["stage"], table["segment"]] = msgspec.convert(table, Health)
+            segment = axes.of(_number(table["segment"]))
+            health[table["stage"], segment] = msgspec.convert(table, Health)
         case "stage_end":
             if table["why"]:
                 early[table["stage"]] = table["why"]
         case "segment":
-            more["segments"] = max(more["segments"], table["segment"] + 1)
+            axes.begin(_number(table["segment"]))
         case "learned":
             words = table["words"]
             more["words"] = msgspec.convert(words, Words) if words else None
@@ -247,3 +266,7 @@ def _line(
             more["finished"] = True
         case _:
             pass  # a later kvtui's
+
+
+def _number(value: Any) -> int:
+    return msgspec.convert(value, Counted)

@@ -25,7 +25,14 @@ from kvtui.bench.records.lock import lock
 from kvtui.bench.records.schema import SCHEMA, RecordError, encoded
 from kvtui.bench.records.tape import pack
 from kvtui.bench.requests.prepared import Prepared
-from kvtui.bench.running.progress import BenchEvent, HealthTaken, Learned, RequestEnded, StageEnded
+from kvtui.bench.running.progress import (
+    BenchEvent,
+    HealthTaken,
+    Learned,
+    RequestEnded,
+    SegmentStarted,
+    StageEnded,
+)
 from kvtui.bench.work.workload import Workload, as_table
 from kvtui.language import tr
 from kvtui.measure.meter import Kept
@@ -152,6 +159,8 @@ class Recorder:
                 self.request(event.sample, event.kept)
         elif isinstance(event, StageEnded):
             self.write("stage_end", {"stage": event.stage, "why": event.why})
+        elif isinstance(event, SegmentStarted):
+            self._begin(event.segment)
         elif isinstance(event, HealthTaken):
             self.write(
                 "health",

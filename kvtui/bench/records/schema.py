@@ -18,6 +18,8 @@ MOST_LINE = 64 << 20
 SCHEMA = f"kvtui.record/{VERSION}"
 REQUEST = b'{"type":"request"'
 """How the line of a request begins, in every version."""
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What a line raises that is none of a record's: torn, damaged, nested without an end."""
 
 
 class RecordError(ValueError):
@@ -57,6 +59,34 @@ def version_of(header: Mapping[str, Any], path: Path) -> int:
             )
         )
     return version
+
+
+def is_request(line: bytes) -> bool:
+    """Whether a line is one of a request, also where another program wrote it anew."""
+    if line.startswith(REQUEST):
+        return True
+    if line.startswith(b'{"type":"') or b'"request"' not in line:
+        return False
+    try:
+        return type_of(line) == "request"
+    except UNREADABLE:
+        return False
+
+
+def type_of(line: bytes) -> str:
+    """The type of a line.
+
+    Raises:
+        UNREADABLE: It has none.
+    """
+    return _TYPE.decode(line).type
+
+
+class _Typed(msgspec.Struct):
+    type: str
+
+
+_TYPE = msgspec.json.Decoder(_Typed)
 
 
 class _Endpoint(msgspec.Struct, frozen=True):

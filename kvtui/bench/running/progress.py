@@ -68,6 +68,13 @@ class Learned:
 
 
 @dataclass(frozen=True, slots=True)
+class SegmentStarted:
+    """The run goes on after a pause: times count anew from here."""
+
+    segment: int
+
+
+@dataclass(frozen=True, slots=True)
 class HealthTaken:
     """How the client did over a stretch of a stage."""
 
@@ -77,7 +84,14 @@ class HealthTaken:
 
 
 BenchEvent: TypeAlias = (
-    Learned | StageStarted | RequestStarted | RequestEnded | StageEnded | HealthTaken | Note
+    Learned
+    | StageStarted
+    | RequestStarted
+    | RequestEnded
+    | StageEnded
+    | SegmentStarted
+    | HealthTaken
+    | Note
 )
 
 

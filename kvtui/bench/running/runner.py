@@ -32,6 +32,7 @@ from kvtui.bench.running.progress import (
     Progress,
     RequestEnded,
     RequestStarted,
+    SegmentStarted,
     StageEnded,
     StageStarted,
 )
@@ -156,7 +157,9 @@ class Runner:
     def run(self) -> Outcome:
         """Run it to its end, or until ``stop``."""
         self._begun = perf_counter()
-        self._on_event(self._ends.learn(self._session, self._learner))
+        learned = self._ends.learn(self._session, self._learner)
+        if not self._stop.is_set():  # else it may have been cut short: who goes on learns anew
+            self._on_event(learned)
         if self._workload.interleave:
             self._in_turn()
         else:
@@ -318,6 +321,8 @@ class Runner:
         driver.shift(now - begun)
         self._flights.origin = now
         self._flights.segment += 1
+        if not self._stop.is_set():
+            self._on_event(SegmentStarted(self._flights.segment))
 
     def _start(self, stage: Stage, place: Place) -> None:
         request = self._ends.ask(stage, place)

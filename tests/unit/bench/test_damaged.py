@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -104,3 +105,62 @@ def test_a_count_beyond_any_server_s_is_damage(tmp_path: Path, name: str, tokens
     with pytest.raises(RecordError, match=re.escape(str(path))):
         read_record(path)
     assert entry_of(path).finished
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"stage":0,', '"stage":1000000000,'),
+        ('"stage":0,', '"stage":-1,'),
+        ('"index":1,', '"index":-5,'),
+        ('"index":1,', '"index":1,"segment":-1,'),
+    ],
+)
+def test_a_request_of_no_level_is_said_in_one_sentence(tmp_path: Path, old: str, new: str) -> None:
+    path = bench_of(tmp_path / "b.jsonl", [1.0, 2.0])
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(RecordError, match=re.escape(str(path))) as error:
+        read_record(path)
+    assert "\n" not in str(error.value)
+    with suppress(SideError):
+        read_side(path)
+    entry_of(path)
+    with suppress(RecordError):
+        replayed(path)
+
+
+def test_a_line_nested_without_end_is_counted_as_torn(tmp_path: Path) -> None:
+    path = bench_of(tmp_path / "b.jsonl", [1.0, 2.0])
+    head, *rest = path.read_bytes().splitlines()
+    deep = b"[" * 100_000 + b"]" * 100_000
+    lines = [head, deep, b'{"type":"request","a":' + deep + b"}", *rest, deep]
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    record = read_record(path)
+    assert (record.torn, len(record.samples), record.finished) == (3, 2, True)
+    assert entry_of(path).finished
+    read_side(path)
+    replayed(path)
+    for first in (deep, b'{"type":"run","x":' + deep + b"}"):
+        path.write_bytes(first + b"\n")
+        with pytest.raises(RecordError):
+            read_record(path)
+        assert entry_of(path).broken
+        with pytest.raises(SideError):
+            read_side(path)
+
+
+def test_a_record_that_another_program_wrote_anew_is_replayed(tmp_path: Path) -> None:
+    path = bench_of(tmp_path / "b.jsonl", [1.0, 2.0])
+
+    def played() -> object:
+        return replace(Replay.read(path).recordings[0].figures(), started_at="")
+
+    whole = played()
+    for keys in (False, True):
+        tables = map(json.loads, path.read_text().splitlines())
+        lines = [json.dumps(table, sort_keys=keys) for table in tables]
+        path.write_text("\n".join(lines) + "\n")
+        assert played() == whole
+        assert len(read_record(path, requests=False).samples) == 0
