@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 
 def main() -> None:
     """Entry point of the ``kvtui`` command."""
+    screen = len(sys.argv) == 1 and "_KVTUI_COMPLETE" not in os.environ
+    if screen:
+        _end_silently()  # until the screen takes the signals
     try:
-        sys.exit(
-            _screen() if len(sys.argv) == 1 and "_KVTUI_COMPLETE" not in os.environ else _run()
-        )
+        status = _screen() if screen else _run()
     except KeyboardInterrupt:  # while modules still load
-        sys.exit(130)
+        status = 130
+    _end_silently()
+    sys.exit(status)
+
+
+def _end_silently() -> None:
+    """Ctrl+C ends the process as it does a program that is not Python's: no traceback."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _screen() -> int:

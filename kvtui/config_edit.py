@@ -50,6 +50,10 @@ HEADER = """\
 """
 
 
+_BOM = "\ufeff"
+"""What some editors put before a text; it stays where it was."""
+
+
 class Setting(NamedTuple):
     """One key of a section's schema."""
 
@@ -144,14 +148,15 @@ def edited(
         ConfigError: The file cannot be used as it is, or could not with the changes; one sentence.
     """
     import tomlkit
-    from tomlkit.exceptions import ParseError
+    from tomlkit.exceptions import ParseError, TOMLKitError
 
     try:
         if target.exists():
             load_settings(target)  # says what is wrong with it, where anything is
         # As bytes, so that every line keeps its ending.
-        text = target.read_bytes().decode("utf-8-sig") if target.exists() else HEADER
-        document = tomlkit.parse(text)
+        text = target.read_bytes().decode() if target.exists() else HEADER
+        mark = _BOM if text.startswith(_BOM) else ""
+        document = tomlkit.parse(text.removeprefix(_BOM))
     except ConfigError as error:
         raise ConfigError(tr("{error} Mend the file first.", error=error)) from None
     except (OSError, ValueError, ParseError, RecursionError) as error:
@@ -160,12 +165,15 @@ def edited(
         ) from None
     for key, value in changes.items():
         _no_key_itself(key, value)
-        _put(document, key, value, target)
+        try:
+            _put(document, key, value, target)
+        except (TOMLKitError, ValueError, TypeError) as error:  # a form of table unforeseen here
+            raise ConfigError(tr("Not written: {why}", why=f"{key}: {error}.")) from None
     new = tomlkit.dumps(document)
     try:
         new.encode()
         settings = parse_settings(tomllib.loads(new), target)
-    except (ConfigError, RecursionError) as error:
+    except (ConfigError, RecursionError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(tr("Not written: {why}", why=error)) from None
     except ValueError:
         shown = ", ".join(one_line(str(value), 60) for value in changes.values())
@@ -180,7 +188,7 @@ def edited(
                 text = str(error)
                 end = "" if text.endswith((".", "?", "。", "？")) else tr(".")
                 raise ConfigError(tr("Not written: {why}", why=f"{text}{end}")) from None
-    return new, settings
+    return mark + new, settings
 
 
 def _no_key_itself(key: str, value: object) -> None:
@@ -248,6 +256,7 @@ def _parts(key: str) -> list[str]:
 
 def _put(document: Any, key: str, value: Any, target: Path) -> None:
     import tomlkit
+    from tomlkit.items import InlineTable
 
     parts = _parts(key)
     if len(parts) < 2 or not all(parts):
@@ -258,7 +267,9 @@ def _put(document: Any, key: str, value: Any, target: Path) -> None:
         )
     table: Any = document
     for part in parts[:-1]:
-        table = table.setdefault(part, tomlkit.table())
+        # A table written in one line holds others written so alone.
+        inline = isinstance(table, InlineTable)
+        table = table.setdefault(part, tomlkit.inline_table() if inline else tomlkit.table())
         if not isinstance(table, dict):
             raise ConfigError(
                 tr("{key}: {part} is not a table in {target}.", key=key, part=part, target=target)

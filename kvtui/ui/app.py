@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import gc
 import os
+from asyncio import get_running_loop
+from functools import partial
 from time import monotonic
 
 os.environ.setdefault("ESCDELAY", "25")  # Textual reads it once, when it is imported
@@ -31,15 +33,17 @@ from kvtui.ui.look.themes import (
 from kvtui.ui.remembered import Remembered
 from kvtui.ui.screens.main.screen import MainScreen
 from kvtui.ui.terminal.keys_in_turn import KeysInTurn
+from kvtui.ui.terminal.leaving import LEAVE_S, Leaving, keep_writing
 from kvtui.ui.terminal.outlet import Outlet
 from kvtui.ui.terminal.paste import guard_pastes
-from kvtui.ui.terminal.signals import obey_signals
+from kvtui.ui.terminal.signals import resume_once
 from kvtui.ui.widgets.bars import FooterBar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from textual.driver import Driver
     from textual.events import DescendantFocus, Event
     from textual.filter import LineFilter
 
@@ -78,6 +82,8 @@ class KvtuiApp(App[int]):
         """
         super().__init__()
         guard_pastes()
+        keep_writing()
+        self.leaving: Leaving | None = None
         self.options = dict(options or {})
         self.conductor: Conductor | None = None
         self.remembered = Remembered(self.warn)
@@ -134,9 +140,16 @@ class KvtuiApp(App[int]):
 
     # --- start ----------------------------------------------------------------------------------
 
+    def _build_driver(self, *args: Any, **options: Any) -> Driver:
+        """From here on the terminal is ours: a signal leaves it as it was."""
+        driver = super()._build_driver(*args, **options)
+        resume_once(self, self._resumed)
+        if self.leaving is not None:
+            self.leaving.screen_begins()
+        return driver
+
     def on_mount(self) -> None:
         """Everything else comes after the first frame."""
-        obey_signals(self, self._resumed)
         self.app_resume_signal.subscribe(self, self._resumed)
         self.call_after_refresh(self._after_first_frame)
 
@@ -147,6 +160,10 @@ class KvtuiApp(App[int]):
             widget.refresh()
 
     def _after_first_frame(self) -> None:
+        if self.leaving is not None:
+            soon = get_running_loop().call_soon_threadsafe
+            self.leaving.screen_stands(partial(soon, self.exit))
+            self.leaving.watch_terminal()
         gc.freeze()  # what the start made stays: later collections need not walk it
         gc.enable()
         for notice in self._notices:
@@ -206,6 +223,12 @@ class KvtuiApp(App[int]):
     async def action_quit(self) -> None:
         """Ctrl+Q and q: the stream is stopped and the child ended by ``on_unmount``."""
         self.exit(0)
+
+    def exit(self, result: int | None = None, *args: Any, **options: Any) -> None:
+        """Leave in an orderly way, which has its time."""
+        if self.leaving is not None:
+            self.leaving.within(LEAVE_S, result or 0)
+        super().exit(result, *args, **options)
 
     def open_tour(self) -> None:
         """The tour, over the screen as it is."""
@@ -279,7 +302,10 @@ class KvtuiApp(App[int]):
 
 
 def run(options: Mapping[str, Any]) -> int:
-    """Open the screen; returns the exit status."""
+    """Open the screen; the process ends with it."""
+    leaving = Leaving()
+    leaving.take_signals()
     app = KvtuiApp(options)
+    app.leaving = leaving
     status = app.run()
-    return int(status or app.return_code or 0)
+    leaving.done(int(status or app.return_code or 0))

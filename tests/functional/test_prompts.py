@@ -52,6 +52,28 @@ async def test_earlier_prompts_come_back_and_the_draft_is_not_lost() -> None:
         assert app.fake.session.started[-1].request.prompt == "third"
 
 
+async def test_a_theme_at_the_heels_of_a_closing_editor() -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(pilot)
+        area = await editing(pilot)
+        # What Textual does to a widget it removes, a moment before it stops telling it of themes.
+        area._component_styles.clear()
+        area._rich_style_cache.clear()
+        app.theme = "textual-light"
+        await app.main.stream.close_editor()
+        app.theme = "textual-dark"
+        area._app_theme_changed()  # called for before it was gone
+        area = await editing(pilot)
+        app.theme = "textual-light"  # and an editor that is open takes it
+        await pilot.pause()
+        assert area._theme.base_style is not None
+        light = area._theme.base_style.bgcolor
+        app.theme = "textual-dark"
+        await pilot.pause()
+        assert area._theme.base_style.bgcolor != light
+
+
 async def test_they_are_there_after_the_next_start_without_the_key() -> None:
     key = REMOTE.endpoint.api_key
     assert key is not None

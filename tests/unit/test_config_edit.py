@@ -29,7 +29,7 @@ def config_set(key: str, value: str) -> Result:
 
 
 def held(path: Path, *parts: str) -> Any:
-    value: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+    value: Any = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     for part in parts:
         value = value[part]
     return value
@@ -108,6 +108,45 @@ def test_every_way_to_write_a_table(file: Path, text: str) -> None:
     assert held(file, "defaults", "fps") == 12
     assert file.read_bytes().count(b"\r\n") == text.count("\r\n")
     assert file.read_text(encoding="utf-8").count("#") == text.count("#")
+    assert file.read_bytes().decode().startswith("\ufeff") == text.startswith("\ufeff")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "profiles = {x={base_url='http://h/v1'}}  # in line\n\n\n# the end\n",
+        "defaults = {}\nprofiles = {}\n",
+        "profiles.x.base_url = 'http://h/v1'  # dotted\n\n# the end\n",
+        "[profiles]\nx.base_url = 'http://h/v1'  # dotted\n\n\n# the end\n",
+        "[profiles]\nx = {base_url = 'http://h/v1'}  # half\n\n# the end\n",
+        "[profiles.x]\nbase_url = 'h'\n[defaults]\nfps = 9\n[profiles.z]\nbase_url = 'y'\n",
+        "\ufeff# top\n\n[profiles.x]\nbase_url = 'http://h/v1'  # x\n",
+    ],
+    ids=["inline", "empty", "dotted", "dotted below", "inline below", "apart", "mark"],
+)
+def test_a_new_profile_fits_every_way_to_write_the_others(file: Path, text: str) -> None:
+    file.write_bytes(text.encode())
+    before = tomllib.loads(text.removeprefix("\ufeff")).get("profiles", {})
+    ran = config_set("profiles.y.base_url", "http://new/v1")
+    assert ran.exit_code == 0, ran.stderr
+    assert held(file, "profiles") == {**before, "y": {"base_url": "http://new/v1"}}
+    for name in before:
+        assert config_set(f"profiles.{name}.model", "m").exit_code == 0
+        assert held(file, "profiles", name) == {**before[name], "model": "m"}
+    after = file.read_bytes().decode()
+    assert after.startswith("\ufeff") == text.startswith("\ufeff")
+    comments = [line.partition("#")[2] for line in text.splitlines() if "#" in line]
+    assert [line.partition("#")[2] for line in after.splitlines() if "#" in line] == comments
+    assert after.count("\n\n") >= text.count("\n\n")
+
+
+def test_a_list_of_tables_is_one_sentence(file: Path) -> None:
+    text = "[[profiles]]\nbase_url = 'http://h/v1'\n"
+    file.write_text(text, encoding="utf-8")
+    ran = config_set("profiles.y.base_url", "http://new/v1")
+    assert (ran.exit_code, ran.stderr.count("\n")) == (2, 1)
+    assert "profiles must be a table" in ran.stderr
+    assert file.read_text(encoding="utf-8") == text
 
 
 def test_without_a_file_a_first_one_is_begun(file: Path) -> None:

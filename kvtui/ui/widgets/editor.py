@@ -36,6 +36,12 @@ class PromptArea(TextArea):
 
     BINDINGS = [Binding("ctrl+j", "newline", "New line", show=False)]  # noqa: RUF012
 
+    def _app_theme_changed(self) -> None:
+        """Take the theme's colours; Textual asks for it before the styles are there, and after."""
+        # Private to Textual, as is the watcher that calls it; a later version may have neither.
+        if self.is_running and self._component_styles.keys() >= self._get_component_classes():
+            super()._app_theme_changed()
+
     def action_newline(self) -> None:
         """Break the line."""
         self.insert("\n")
