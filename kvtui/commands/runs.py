@@ -13,7 +13,8 @@ from click.shell_completion import CompletionItem
 from kvtui.bench.export import PLOTS, SHAPES
 from kvtui.commands.errors import BadInput
 from kvtui.commands.output import print_json
-from kvtui.text import UNKNOWN, count, milliseconds, one_line, rate
+from kvtui.language import tr
+from kvtui.text import UNKNOWN, count, milliseconds, one_line, padded, rate, wide_in
 
 if TYPE_CHECKING:
     from kvtui.bench.records.entries import Entry
@@ -98,30 +99,44 @@ def _print_list(words: tuple[str, ...] | list[str], *, as_json: bool) -> None:
     if not entries:
         from kvtui.bench.records.record import runs_path
 
-        which = f" with {' '.join(words)!r}" if words else ""
-        click.echo(f"kvtui: there is no run{which} in {runs_path()}.", err=True)
+        told = {"words": repr(" ".join(words)), "folder": runs_path()}
+        if words:
+            sentence = tr("there is no run with {words} in {folder}.", **told)
+        else:
+            sentence = tr("there is no run in {folder}.", folder=told["folder"])
+        click.echo(f"kvtui: {sentence}", err=True)
         return
-    rows = [["run", "model", "endpoint", "requests", "TTFT p50", "TPOT p50", "tok/s", "", ""]]
+    names = (tr("run"), tr("model"), tr("endpoint"), tr("requests"))
+    rows = [[*names, "TTFT p50", "TPOT p50", "tok/s", "", ""]]
     rows += [_row(entry) for entry in entries]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    widths = [max(len(row[i]) + wide_in(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
-        cells = [cell.ljust(widths[i]) for i, cell in enumerate(row[:3])]
-        cells += [cell.rjust(widths[i]) for i, cell in enumerate(row[3:7], 3)]
+        cells = [padded(cell, widths[i]) for i, cell in enumerate(row[:3])]
+        cells += [cell.rjust(widths[i] - wide_in(cell)) for i, cell in enumerate(row[3:7], 3)]
         click.echo("  ".join([*cells, *(cell for cell in row[7:] if cell)]).rstrip())
 
 
 def _row(entry: Entry) -> list[str]:
     name = one_line(entry.path.stem, 60)
     if entry.broken:
-        return [name, "", "", "", "", "", "", f"broken: {one_line(entry.broken, 100)}", ""]
+        return [
+            name,
+            "",
+            "",
+            "",
+            "",
+            "",
+            "",
+            f"{tr('broken')}{tr(': ')}{one_line(entry.broken, 100)}",
+            "",
+        ]
     wanted = "" if entry.wanted in (None, entry.requests) else f"/{count(entry.wanted)}"
-    state = "resumable" if entry.resumable else "running" if entry.running else ""
+    state = tr("resumable") if entry.resumable else tr("running") if entry.running else ""
     if entry.cut_short:
-        state = "stopped"
-    if entry.cache_off:
-        state = ", ".join(part for part in ("cache off", state) if part)
-    if entry.failed:
-        state = ", ".join(part for part in (f"{count(entry.failed)} failed", state) if part)
+        state = tr("stopped")
+    failed = tr("{n:,} failed", n=entry.failed) if entry.failed else ""
+    off = tr("cache off") if entry.cache_off else ""
+    state = tr(", ").join(part for part in (failed, off, state) if part)
     marks = " ".join([*(f"#{tag}" for tag in entry.tags), one_line(entry.note, 60)]).strip()
     return [
         name,
@@ -215,7 +230,7 @@ def _print_marks(entry: Entry, *, as_json: bool) -> None:
         print_json({"schema": SCHEMA, "runs": [_table(entry)]})
         return
     marks = " ".join([*(f"#{tag}" for tag in entry.tags), one_line(entry.note, 500)]).strip()
-    click.echo(f"{one_line(entry.path.stem, 80)}  {marks or 'no tag, no note'}")
+    click.echo(f"{one_line(entry.path.stem, 80)}  {marks or tr('no tag, no note')}")
 
 
 @runs.command()

@@ -111,7 +111,7 @@ def progress_rows(live: LiveState, width: int) -> list[Row]:
 
 def _bar_row(label: Row, done: float, total: float, tail: str, width: int, role: str) -> Row:
     space = max(14, min(_LABEL, width - _TAIL - 8))
-    room = max(4, min(60, width - space - _TAIL - 4))
+    room = max(4, width - space - _TAIL - 4)
     bar = gauge(done, total, room, role=role)
     head = crop(label, space)
     pad = Span(" " * (space - width_of(head) + 2))

@@ -13,7 +13,7 @@ from kvtui.ui.look.rows import BLANK, Row, Span, beside, crop, left, right, row
 PHASES: dict[str, tuple[str, str]] = {
     "waiting": ("○", "faint"),
     "sending": ("◌", "accent"),
-    "prefill": ("◎", "weights"),
+    "prefill": ("◎", "accent"),
     "decode": ("◉", "used"),
     "done": ("●", "good"),
     "stopped": ("■", "warn"),
