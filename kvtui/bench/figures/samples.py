@@ -19,7 +19,7 @@ _DECODE = msgspec.msgpack.Decoder(list[Sample]).decode
 
 
 class Samples(Sequence[Sample]):
-    """Requests in their order, packed to some 150 bytes each; every look makes them anew.
+    """Requests in their order, packed to some 165 bytes each; every look makes them anew.
 
     One thread may append while others read: they see what there was when they began.
     """
