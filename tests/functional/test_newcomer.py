@@ -14,6 +14,7 @@ from test_screen import AUTH, AUTH_EVIDENCE, at, ready, shown, until
 
 from kvtui.commands.group import kvtui
 from kvtui.config import Defaults, Settings
+from kvtui.failure import Evidence, classify
 from kvtui.measure.figures import Snapshot
 from kvtui.ui.draw.errors import errors_rows, with_key
 from kvtui.ui.draw.plot import plot_rows
@@ -562,6 +563,17 @@ async def test_wrong_names_of_the_file_are_notices_on_the_screen() -> None:
         right = Settings(Path("config.toml"), Defaults(theme="kvtui-light"))
         assert take_theme(app, right) == []
         await until(pilot, lambda: app.theme == "kvtui-light")
+
+
+@pytest.mark.parametrize(("status", "named"), [(401, True), (500, False)])
+def test_after_a_wrong_key_the_screen_names_the_key_that_types_another(
+    status: int, named: bool
+) -> None:
+    verdict = classify(Evidence(status=status, host="h.example", body="no"))
+    state = ErrorsState(failures=(Failure("", verdict, None, "m"),))
+    drawn = "\n".join(plain(line) for line in errors_rows(state, 100, 40))
+    assert ("type another key on the screen: E" in drawn) is named
+    assert not any("E." in fix for fix in verdict.fixes)  # a command has no such key
 
 
 def test_a_fix_that_names_a_flag_names_the_key_too() -> None:

@@ -146,9 +146,25 @@ def _badge(failure: Failure, width: int) -> list[Row]:
 
 def _fixes(failure: Failure, width: int) -> list[Row]:
     rows: list[Row] = []
-    for number, fix in enumerate(failure.verdict.fixes, 1):
-        rows += _hanging(f"{number} ", "accent", with_key(sanitise(fix)), "text", width)
+    fixes = [with_key(sanitise(fix)) for fix in failure.verdict.fixes]
+    if (failure.verdict.cls, failure.verdict.subcode) in _OTHER_KEY:
+        fixes.append(tr("Or type another key on the screen: E."))
+    for number, fix in enumerate(fixes, 1):
+        rows += _hanging(f"{number} ", "accent", fix, "text", width)
     return rows
+
+
+_OTHER_KEY = frozenset(
+    ("auth", subcode)
+    for subcode in (
+        "key_missing",
+        "key_placeholder",
+        "key_malformed",
+        "invalid_key",
+        "key_disabled",
+    )
+)
+"""What another key mends, which can be typed where this is shown."""
 
 
 _FLAGS = re.compile(r"--(max-tokens|temperature|prompt|system|model)(?![\w-])(?: \(now [^)]*\))?")
