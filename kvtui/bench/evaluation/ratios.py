@@ -7,7 +7,7 @@ from typing import Any
 
 from kvtui.bench.figures.finding import Finding
 from kvtui.bench.figures.levels import Level
-from kvtui.bench.figures.quantiles import figure, interval
+from kvtui.bench.figures.quantiles import Figure, figure, interval
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.figures.summary import template_of
 from kvtui.bench.requests.targets import Target
@@ -89,7 +89,8 @@ def _ratio(what: str, first: str, name: str, ratios: list[float]) -> Finding:
     }
     if between is None:
         text = tr(
-            "{what} over {first}: {ratio:.3f} in {n} pairs, too few for a claim.",
+            "{what} over {first}: {ratio:.3f}, the median of the ratios of {n} pairs, too few for"
+            " a claim.",
             what=what,
             first=first,
             ratio=spread.p50,
@@ -98,7 +99,8 @@ def _ratio(what: str, first: str, name: str, ratios: list[float]) -> Finding:
         return Finding("ratio", text, None, figures)
     low, high = between
     told = tr(
-        "{what} over {first}: {ratio:.3f} [{low:.3f}, {high:.3f}], {n} pairs",
+        "{what} over {first}: {ratio:.3f} [{low:.3f}, {high:.3f}], the median of the ratios of"
+        " {n} pairs",
         what=what,
         first=first,
         ratio=spread.p50,
@@ -134,7 +136,7 @@ def precision(
         if spread is not None:
             figures["tpot_ratio"], figures["pairs"] = spread.p50, spread.n
             figures["tpot_ratio_ci95"] = spread.p50_ci95
-            said.append(tr("{ratio:.2f} times float32's", ratio=spread.p50))
+            said.append(_times(spread))
         if target.weights_bytes is not None:
             said.append(tr("weights {n:,} bytes", n=target.weights_bytes))
             said.append(tr("KV {n:,} bytes a token", n=target.kv_bytes_per_token or 0))
@@ -165,6 +167,26 @@ def precision(
         )
     )
     return found
+
+
+def _times(spread: Figure) -> str:
+    """A ratio to float32 with its interval: of pairs, so it is not that of the two medians."""
+    if spread.p50_ci95 is None:
+        return tr(
+            "{ratio:.2f} times float32's, the median of the ratios of {n} pairs, too few for an"
+            " interval",
+            ratio=spread.p50,
+            n=spread.n,
+        )
+    low, high = spread.p50_ci95
+    return tr(
+        "{ratio:.2f} [{low:.2f}, {high:.2f}] times float32's, the median of the ratios of {n}"
+        " pairs",
+        ratio=spread.p50,
+        low=low,
+        high=high,
+        n=spread.n,
+    )
 
 
 def _figures(target: Target, exact: Target) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from kvtui.bench.figures.sample import Sample
 from kvtui.bench.figures.summary import kind_of, template_of
 from kvtui.bench.work.workload import Workload
 from kvtui.language import tr
+from kvtui.text import milliseconds
 
 _STAYS = 0.05
 _ALPHA = 0.05
@@ -40,23 +41,39 @@ def article(
         for series in ("question", "summarise")
     )
     if question and summary:
-        ratio = median(summary) / median(question)
+        short, long = median(question), median(summary)
+        ratio = long / short
         test = mann_whitney(question, summary)
         holds = None if test.p >= _ALPHA else ratio > 1
         figures = {"ratio": ratio, "p": test.p, "test": test.name}
+        medians = tr(
+            "{short} and {long}, the medians of {n} and {m} requests, answers of all lengths"
+            " together",
+            short=milliseconds(short),
+            long=milliseconds(long),
+            n=len(question),
+            m=len(summary),
+        )
         if holds is None:
             text = tr(
                 "Whether TTFT moves with the prompt cannot be told: {ratio:.2f} times,"
-                " p = {p:.2f}.",
+                " p = {p:.2f} ({medians}).",
                 ratio=ratio,
                 p=test.p,
+                medians=medians,
             )
         elif holds:
             text = tr(
-                "TTFT moves with the prompt: {ratio:.2f} times as long to summarise.", ratio=ratio
+                "TTFT moves with the prompt: {ratio:.2f} times as long to summarise ({medians}).",
+                ratio=ratio,
+                medians=medians,
             )
         else:
-            text = tr("TTFT does not grow with the prompt here: {ratio:.2f} times.", ratio=ratio)
+            text = tr(
+                "TTFT does not grow with the prompt here: {ratio:.2f} times ({medians}).",
+                ratio=ratio,
+                medians=medians,
+            )
         found.append(Finding("ttft_moves_with_prompt", text, holds, figures))
     return [*found, *_stays(workload, samples)]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 from kvtui.bench.evaluation.results import Results
 from kvtui.bench.figures.levels import Level
 from kvtui.bench.figures.quantiles import Figure
 from kvtui.bench.figures.sample import Sample
+from kvtui.bench.figures.summary import seconds_of
 from kvtui.bench.work.labels import label_shown
 from kvtui.language import counted, later, tr
 from kvtui.text import UNKNOWN, clock_time, milliseconds, one_line, rate, sanitise
@@ -112,11 +112,8 @@ def told_of(results: Results) -> tuple[str, str]:
     if len(record.workload.targets) > 1:
         names = tr(" and ").join(label_shown(target.name) for target in record.workload.targets)
         about = f"{preset}{tr(': ')}{names}"
-    stretches: Counter[tuple[int, int]] = Counter()
     count = failed = 0
     for sample in record.samples:
-        stretch = sample.stage, sample.segment
-        stretches[stretch] = max(stretches[stretch], round(sample.end_s))
         if not sample.warmup and not sample.stopped:
             count += 1
             failed += sample.failed
@@ -125,7 +122,12 @@ def told_of(results: Results) -> tuple[str, str]:
     if not record.finished:
         parts.append(tr("not finished"))
     if count:
-        parts.append(tr("{time} of measuring", time=clock_time(stretches.total())))
+        parts.append(
+            tr(
+                "{time} of measuring",
+                time=clock_time(round(seconds_of(record.workload, record.samples))),
+            )
+        )
     return one_line(about, 300), tr(", ").join(parts)
 
 

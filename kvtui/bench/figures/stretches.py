@@ -35,7 +35,13 @@ class Stretch:
     @property
     def seconds(self) -> float:
         """From the first one sent to the last one ended."""
-        return max(self._finish) - min(self._begin)
+        begin, end = self.span
+        return end - begin
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """When the first one was sent, and when the last one ended."""
+        return min(self._begin), max(self._finish)
 
     @property
     def peak(self) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 
 import msgspec
 
 from kvtui.bench.figures.health import Health
 from kvtui.bench.figures.levels import Level, LevelSums
 from kvtui.bench.figures.sample import Sample
+from kvtui.bench.figures.stretches import Stretch
 from kvtui.bench.work.slo import parse_slo
 from kvtui.bench.work.workload import Stage, Workload
 
@@ -46,6 +48,31 @@ def fresh_stages(workload: Workload) -> set[int]:
 def shared_of(cached: int | None, prompt: int | None) -> int:
     """The cached tokens of a prompt sent for the first time, where they may be the template's."""
     return cached if cached and cached <= (prompt or 0) / 2 else 0
+
+
+def seconds_of(workload: Workload, samples: Sequence[Sample]) -> float:
+    """How long was measured, in s: warm-up and what lies between the stretches left out.
+
+    Levels that take turns share one clock: where stretches of several lie over each other, the time
+    counts once.
+    """
+    axes: dict[tuple[int, int], dict[tuple[int, int], Stretch]] = {}
+    for sample in samples:
+        if sample.warmup or sample.stopped:
+            continue
+        stage, turn = sample.stage, 0
+        axis = stage, sample.segment
+        if workload.interleave:
+            turn = sample.index // max(1, workload.stages[stage].concurrency)
+            axis = 0, sample.segment
+        axes.setdefault(axis, {}).setdefault((stage, turn), Stretch()).add(sample)
+    seconds = 0.0
+    for stretches in axes.values():
+        clock = -inf
+        for begin, end in sorted(stretch.span for stretch in stretches.values()):
+            seconds += max(0.0, end - max(begin, clock))
+            clock = max(clock, end)
+    return seconds
 
 
 def levels_of(

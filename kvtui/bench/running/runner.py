@@ -229,10 +229,8 @@ class Runner:
         self._flights.origin = perf_counter()
         while any(left.values()) and not self._over():
             for number, stage in stages if turn % 2 == 0 else reversed(stages):
-                now, left[number] = (
-                    left[number][: stage.concurrency],
-                    left[number][stage.concurrency :],
-                )
+                now = _turn(left[number], stage.concurrency)
+                del left[number][: len(now)]
                 if not now or self._over() or number in self._early:
                     continue
                 self._now = number
@@ -357,3 +355,8 @@ class Runner:
         if text not in self._notes:
             self._notes.add(text)
             self._on_event(Note(text))
+
+
+def _turn(left: Sequence[int], streams: int) -> Sequence[int]:
+    """The next requests of a stage that takes turns: of one turn, also where some are done."""
+    return [index for index in left[:streams] if index // streams == left[0] // streams]
