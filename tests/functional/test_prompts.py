@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from fakes import REMOTE, make_app
 from test_screen import at, ready, shown, until
+from textual.geometry import Region
+from textual.widgets import Input
 
 from kvtui.state_file import load_state
 from kvtui.ui.prompt.files import listing, split
@@ -53,25 +55,18 @@ async def test_earlier_prompts_come_back_and_the_draft_is_not_lost() -> None:
 
 
 async def test_a_theme_at_the_heels_of_a_closing_editor() -> None:
-    app = make_app()
+    app = make_app(prompt="first")
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(pilot)
         area = await editing(pilot)
-        # What Textual does to a widget it removes, a moment before it stops telling it of themes.
-        area._component_styles.clear()
-        area._rich_style_cache.clear()
-        app.theme = "textual-light"
+        fields = [area, *app.screen.query(Input)]
+        assert len(fields) == 5
         await app.main.stream.close_editor()
-        app.theme = "textual-dark"
-        area._app_theme_changed()  # called for before it was gone
+        # A screen that came over the main one in that moment has it drawn as it was arranged.
+        for field in fields:
+            assert {strip.text for strip in field.render_lines(Region(0, 0, 20, 1))} == {" " * 20}
         area = await editing(pilot)
-        app.theme = "textual-light"  # and an editor that is open takes it
-        await pilot.pause()
-        assert area._theme.base_style is not None
-        light = area._theme.base_style.bgcolor
-        app.theme = "textual-dark"
-        await pilot.pause()
-        assert area._theme.base_style.bgcolor != light
+        assert "first" in area.render_lines(Region(0, 0, 20, 1))[0].text
 
 
 async def test_they_are_there_after_the_next_start_without_the_key() -> None:

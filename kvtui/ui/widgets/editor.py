@@ -16,6 +16,7 @@ from kvtui.text import one_line, sanitise
 from kvtui.ui.messages import FileWanted, FormSubmitted
 from kvtui.ui.prompt.form import FormError, parse_form
 from kvtui.ui.terminal.paste import LONGEST
+from kvtui.ui.widgets.while_styled import WhileStyled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,16 +32,10 @@ SHOWN = 4096
 """Characters of a prompt that is too long to edit which the editor shows."""
 
 
-class PromptArea(TextArea):
+class PromptArea(WhileStyled, TextArea):
     """Several lines; Enter sends, Ctrl+J breaks the line, Tab goes on to the parameters."""
 
     BINDINGS = [Binding("ctrl+j", "newline", "New line", show=False)]  # noqa: RUF012
-
-    def _app_theme_changed(self) -> None:
-        """Take the theme's colours; Textual asks for it before the styles are there, and after."""
-        # Private to Textual, as is the watcher that calls it; a later version may have neither.
-        if self.is_running and self._component_styles.keys() >= self._get_component_classes():
-            super()._app_theme_changed()
 
     def action_newline(self) -> None:
         """Break the line."""
@@ -84,6 +79,10 @@ class PromptArea(TextArea):
             event.stop()  # a letter is no command here, also where it cannot be typed
             return
         await super()._on_key(event)
+
+
+class Field(WhileStyled, Input):
+    """One line."""
 
 
 class PromptEditor(Vertical):
@@ -140,19 +139,19 @@ class PromptEditor(Vertical):
         yield area
         with Horizontal(classes="fields"):
             yield Label(tr("system"), markup=False)
-            yield Input(form.system, id="field-system", compact=True, placeholder=tr("none"))
+            yield Field(form.system, id="field-system", compact=True, placeholder=tr("none"))
         with Horizontal(classes="fields"):
             yield Label(tr("  max ").strip(), markup=False)
-            yield Input(_number(form.max_tokens), id="field-max", compact=True, placeholder="auto")
+            yield Field(_number(form.max_tokens), id="field-max", compact=True, placeholder="auto")
             yield Label(tr("temp"), markup=False)
-            yield Input(
+            yield Field(
                 _number(form.temperature),
                 id="field-temperature",
                 compact=True,
                 placeholder="auto",
             )
             yield Label("×", markup=False)
-            yield Input(str(form.repeats), id="field-repeats", compact=True)
+            yield Field(str(form.repeats), id="field-repeats", compact=True)
         yield Static("", id="field-note", markup=False)
 
     def on_mount(self) -> None:
