@@ -17,7 +17,8 @@ from kvtui.commands.options import Number, endpoint_options
 from kvtui.commands.output import print_json
 from kvtui.commands.speech import lang_option, speak
 from kvtui.config import ConfigError, Endpoint, load_settings, resolve_endpoint
-from kvtui.text import milliseconds, one_line, redact
+from kvtui.language import tr
+from kvtui.text import milliseconds, one_line, padded, redact
 
 if TYPE_CHECKING:
     from kvtui.doctor.case import Case
@@ -164,7 +165,7 @@ async def _examine(case: Case, steps: list[Step], *, as_json: bool) -> None:
 def _print(step: Step, *, advise: bool) -> None:
     took = milliseconds(step.ms) if step.ms is not None else ""
     glyph = click.style(step.glyph, fg=_COLOURS[step.state])
-    click.echo(f"{glyph} {step.title:<12} {took:>8}  {step.detail}".rstrip())
+    click.echo(f"{glyph} {padded(tr(step.title), 12)} {took:>8}  {step.detail}".rstrip())
     for note in step.notes:
         click.echo(f"{'':<25}{one_line(note, 300)}")
     verdict = step.verdict

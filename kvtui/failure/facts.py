@@ -233,7 +233,9 @@ def _schemed(scheme: str) -> Callable[[Case], str | None]:
 
 
 def _suggested_base(case: Case) -> str | None:
-    """A base URL that may be right, though nobody tried it."""
+    """A base URL that may be right, though nobody tried it; None where one is known to be."""
+    if case.evidence.base_url_answers:
+        return None
     base = case.evidence.base_url or case.evidence.url
     return _text(next(iter(path_candidates(base)), None), 200)
 

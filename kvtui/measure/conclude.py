@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from kvtui.failure import Evidence, Hint, KeyFacts, Verdict
 from kvtui.language import counted, later, tr
 from kvtui.measure.buffering import LATE_S, framed_so, held_back
 from kvtui.measure.figures import FirstToken, RunFigures, TokenSource
+from kvtui.measure.lateness import matters
 from kvtui.measure.mask import Mask
 from kvtui.measure.tally import Tally
 from kvtui.text import count, one_line
@@ -20,6 +22,15 @@ _MORE_THAN_ONE = 1.5
 _LENGTH_REASONS = frozenset({"length", "max_tokens", "max_output_tokens"})
 
 
+class _Late(NamedTuple):
+    """How late this machine was in reading."""
+
+    gathered_s: float
+    """At most, in seconds, where that is what gathered the events into bursts."""
+    stamped_ms: float
+    """When the first or the last token was stamped, in ms."""
+
+
 @dataclass
 class _Timing:
     """Times in ms after t_send, and the counts the decode rate needs."""
@@ -28,6 +39,7 @@ class _Timing:
     ttfa: float | None = None
     tpot: float | None = None
     tps: float | None = None
+    decode: float | None = None
     e2e: float | None = None
     e2e_tps: float | None = None
     formulas: dict[str, str] = field(default_factory=dict)
@@ -118,7 +130,7 @@ def conclude(
         source,
         tokens,
         hidden=hidden,
-        late=late if ours else 0.0,
+        late=_Late(late if ours else 0.0, stamped_late * 1000),
         key=evidence.key,
     )
     first: FirstToken = "none"
@@ -212,6 +224,7 @@ def _timing(
         say["ttfa_ms"] = f"TTFA = t_first_answer − t_send = {timing.ttfa:.2f} ms"
     n_first = first_tokens(tally, tokens)
     if not whole and not hidden and tokens is not None and tokens > n_first and last > first:
+        timing.decode = last_ms - first_ms
         timing.tpot = (last_ms - first_ms) / (tokens - n_first)
         timing.tps = 1000 / timing.tpot
         say["tpot_ms"] = (
@@ -248,23 +261,14 @@ def _hints(
     tokens: int | None,
     *,
     hidden: bool,
-    late: float,
+    late: _Late,
     key: KeyFacts,
 ) -> tuple[Hint, ...]:
     hints = list(verdict.hints)
     if verdict.cls == "ok" and verdict.subcode != "complete":
         hints.insert(0, Hint(verdict.subcode, verdict.message))
-    if late >= LATE_S:
-        hints.append(
-            Hint(
-                "client_bound",
-                tr(
-                    "This machine was {late} ms late in reading, so the decode rate is not"
-                    " the server's: close what keeps it busy, or ask for fewer streams.",
-                    late=f"{late * 1000:.0f}",
-                ),
-            )
-        )
+    if bound := _client_bound(late, timing):
+        hints.append(Hint("client_bound", bound))
     if hidden:
         hints.append(
             Hint(
@@ -326,6 +330,23 @@ def _hints(
     for hint in hints:
         unique.setdefault(hint.subcode, hint)
     return tuple(unique.values())
+
+
+def _client_bound(late: _Late, timing: _Timing) -> str:
+    """What this machine's own lateness did to the figures; empty where it changed none."""
+    if late.gathered_s >= LATE_S:
+        return tr(
+            "This machine was {late} ms late in reading, so the decode rate is not"
+            " the server's: close what keeps it busy, or ask for fewer streams.",
+            late=f"{late.gathered_s * 1000:.0f}",
+        )
+    if timing.ttft is not None and matters(late.stamped_ms, timing.ttft, timing.decode):
+        return tr(
+            "This machine was up to {late} ms late in reading the first or the last token, so TTFT"
+            " or the decode rate may be off by as much: close what keeps it busy, and send again.",
+            late=f"{late.stamped_ms:.0f}",
+        )
+    return ""
 
 
 def _ms(seconds: float | None) -> float | None:

@@ -47,6 +47,7 @@ def tables() -> set[str]:
     from kvtui.config_edit import settings_of
     from kvtui.doctor.steps import TITLES
     from kvtui.failure.evidence import WaitingFor
+    from kvtui.memory import catalogue
     from kvtui.ui.commands import COMMANDS, GROUPS
     from kvtui.ui.experiments.keys import EXPERIMENTS, LEGEND, RECORD, RUNS
     from kvtui.ui.experiments.knobs import KNOBS
@@ -57,6 +58,7 @@ def tables() -> set[str]:
     found |= {text for knob in KNOBS for text in (knob.label, knob.hint)}
     found |= {text for field in form.FIELDS.values() for text in (field.label, field.hint)}
     found |= {name.replace("_", " ") for name in get_args(WaitingFor)}
+    found |= {m.source for m in catalogue.catalogue() if m.source.startswith("recalled")}
     found |= {"max tokens", "context full", "repetition", "reasoning exhausted"}  # outcomes
     found |= {preset.about for preset in PRESETS.values()} | {*TITLES.values(), LEGEND}
     found |= {text for preset in presets.PRESETS for text in (preset.title, preset.short)}

@@ -78,3 +78,23 @@ def test_fixes_that_no_rule_makes_are_english_for_machines() -> None:
     assert verdict.fixes != _MODEL_FIXES
     evidence = Evidence(phase="settings", embedded=True, model="m")
     assert tuple(failure_object(verdict, evidence)["fixes"]) == _MODEL_FIXES
+
+
+def test_where_a_models_geometry_was_recalled_from_is_told() -> None:
+    from kvtui.memory import catalogue
+
+    recalled = [model for model in catalogue.catalogue() if "recalled" in model.source[:8]]
+    assert recalled
+    assert not [model.source for model in recalled if tr(model.source) == model.source]
+
+
+def test_the_doctors_steps_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    from kvtui.commands.doctor import _print
+    from kvtui.doctor.steps import Step
+
+    _print(Step("key", "ok", "—", ms=1.0), advise=False)
+    _print(Step("models", "ok", "—", ms=1.0), advise=False)
+    key, models = capsys.readouterr().out.splitlines()
+    assert "密钥" in key
+    assert "模型" in models
+    assert key.index("ms") == models.index("ms")

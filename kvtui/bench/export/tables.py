@@ -76,7 +76,7 @@ FAILED, PROMPT = later("failed"), later("prompt")
 STEADY, ALL, REQUESTS = later("tok/s steady"), later("tok/s all"), later("req/s")
 """Heads by which a text knows its columns."""
 _COLUMNS: tuple[tuple[str, _Cell], ...] = (
-    (later("level"), lambda row: one_line(label_shown(row.label), 40)),
+    (later("level"), lambda row: one_line(label_shown(row.label), 80)),
     ("n", lambda row: str(row.completed)),
     (FAILED, _failed),
     (PROMPT, _prompt),

@@ -9,12 +9,10 @@ from time import perf_counter
 import msgspec
 
 from kvtui.bench.figures.sample import Sample
-from kvtui.measure.buffering import LATE_S
+from kvtui.measure.lateness import matters
 
 _BUSY = 0.9
 _SHARE = 0.1
-_PART = 0.02
-"""Own lateness below this part of a request's decode time, or TTFT, changes neither."""
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -39,8 +37,7 @@ def _late(sample: Sample) -> bool:
     lag = sample.loop_lag_ms if sample.stamp_lag_ms is None else sample.stamp_lag_ms
     first, last = sample.first_s, sample.last_s
     span = (last - first) * 1000 if first is not None and last is not None else 0.0
-    known = lag or 0.0
-    return known >= LATE_S * 1000 and known > _PART * min(span, sample.ttft_ms or span)
+    return matters(lag, span, sample.ttft_ms or span)
 
 
 class Lateness:

@@ -40,16 +40,22 @@ def advise(situation: Situation) -> Advice | None:
 def own_lag(situation: Situation) -> Advice | None:
     """Kvtui itself was late in reading."""
     run = situation.latest
-    if run is None or run.lag_ms is None or run.lag_ms < max(LAG_MS, 2 * (run.tpot_ms or 0)):
+    if run is None or run.lag_ms is None:
+        return None
+    if not run.client_bound and run.lag_ms < max(LAG_MS, 2 * (run.tpot_ms or 0)):
         return None
     lag = milliseconds(run.lag_ms)
     return Advice(
-        tr("kvtui itself was up to {lag} late: gaps that long are its own", lag=lag),
+        tr("kvtui itself was up to {lag} late: TTFT and tok/s may be off by that", lag=lag)
+        if run.client_bound
+        else tr("kvtui itself was up to {lag} late: gaps that long are its own", lag=lag),
         tr(
             "longest lag of kvtui's reading loop in this run = {lag}\n"
+            "TTFT = {ttft}\n"
             "TPOT = {tpot}\n"
             "Close what keeps this machine busy, or lower --fps, and run again.",
             lag=lag,
+            ttft=milliseconds(run.ttft_ms),
             tpot=milliseconds(run.tpot_ms),
         ),
     )

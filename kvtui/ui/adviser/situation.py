@@ -37,6 +37,8 @@ class Ran:
     e2e_ms: float | None = None
     lag_ms: float | None = None
     """Longest that kvtui's own reading loop stood still meanwhile."""
+    client_bound: bool = False
+    """It was late for the first or the last token: TTFT or TPOT may be off by as much."""
     kv_cache: bool = True
 
     @property
@@ -129,5 +131,6 @@ def ran(figures: RunFigures, *, model: str, max_tokens: int | None, kv_cache: bo
         tps=figures.decode_tps,
         e2e_ms=figures.e2e_ms,
         lag_ms=figures.loop_lag_ms,
+        client_bound=any(hint.subcode == "client_bound" for hint in figures.hints),
         kv_cache=kv_cache,
     )

@@ -15,8 +15,8 @@ from kvtui.ui.look.rows import (
     BLANK,
     Row,
     between,
-    clip,
     clip_middle,
+    clip_words,
     left,
     row,
     width_of,
@@ -95,7 +95,7 @@ def _wait(state: ErrorsState, width: int) -> list[Row]:
     if state.wait_s is None or state.shown:
         return []
     if not state.wait_s:
-        return [row(("● ", "good"), (tr("the wait is over: r asks again"), "text"))]
+        return _hanging("● ", "good", tr("the wait is over: r asks again"), "text", width)
     minutes, seconds = divmod(state.wait_s, 60)
     due = tr("{time} to wait", time=f"{minutes}:{seconds:02}")
     more = row(("  r", "key"), (" " + tr("asks at once"), "muted")) if width >= 34 else BLANK
@@ -105,7 +105,7 @@ def _wait(state: ErrorsState, width: int) -> list[Row]:
 def _cut(lines: list[str], most: int, width: int) -> list[Row]:
     """At most so many lines, the last of them marked where more follow."""
     if len(lines) > most:
-        lines = [*lines[: most - 1], clip(lines[most - 1] + " " + lines[most], width)]
+        lines = [*lines[: most - 1], clip_words(lines[most - 1] + " " + lines[most], width)]
     return [row((line, "text")) for line in lines]
 
 
@@ -127,7 +127,7 @@ def _badge(failure: Failure, width: int) -> list[Row]:
     glyph, word, _, _ = BADGES[verdict.cls]
     status = failure.evidence.status if failure.evidence else None
     parts = [
-        "" if status is None else str(status),
+        "" if status in (None, 200) else str(status),  # beside max_tokens 200 reads as its limit
         f"×{failure.times}" if failure.times > 1 else "",
         failure.at,
     ]
@@ -209,7 +209,7 @@ def _facts(failure: Failure, width: int, room: int) -> list[Row]:
     return [
         row(
             (left(tr(name), cells), "muted"),
-            ((clip_middle if name == "asked" else clip)(text, width - cells), "text"),
+            ((clip_middle if name == "asked" else clip_words)(text, width - cells), "text"),
         )
         for name, text in pairs
     ]

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from kvtui.bench.records.entries import Entry
 
 MOST_RECENT = 12
+LEAST_NAME = 12
+WIDE = 100
+"""Cells from which a row has room for whole names."""
 
 
 def state_of(entry: Entry) -> tuple[str, str]:
@@ -33,22 +36,49 @@ def recent_rows(entries: Sequence[Entry], width: int) -> list[Row]:
     """The latest ones."""
     if not entries:
         return [row((tr("the runs recorded here are listed once there are some"), "muted"))]
-    return [entry_row(entry, width) for entry in entries[:MOST_RECENT]]
+    cells = name_cells(entries, width)
+    return [entry_row(entry, width, cells=cells) for entry in entries[:MOST_RECENT]]
+
+
+def name_cells(entries: Sequence[Entry], width: int) -> int:
+    """Cells of the column of names: where there is room, as many as the longest of them takes."""
+    if width < WIDE:
+        return LEAST_NAME
+    return max([LEAST_NAME, *(cell_len(_name(entry)) for entry in entries)])
+
+
+def _name(entry: Entry) -> str:
+    return one_line(entry.preset or "—", 20)
 
 
 def entry_row(
-    entry: Entry, width: int, *, lead: str = "", cursor: bool = False, action: str = ""
+    entry: Entry,
+    width: int,
+    *,
+    cells: int = LEAST_NAME,
+    lead: str = "",
+    cursor: bool = False,
+    action: str = "",
 ) -> Row:
-    """When, preset, host, model, medians, tags; what is least is left out where room is short."""
+    """When, preset, host, model, medians, tags; what is least is left out where room is short.
+
+    Args:
+        entry: the run.
+        width: cells of the row.
+        cells: of the column of names (`name_cells`).
+        lead: before it.
+        cursor: whether it is the chosen one.
+        action: of a click.
+    """
     glyph, role = state_of(entry)
     name_role = "digits" if cursor else "text"
     spans = [
         Span(lead, "accent", action),
         Span(f"{glyph} ", role, action),
         Span(f"{when_of(entry.when)}  ", "muted", action),
-        Span(left(one_line(entry.preset or "—", 20), 13), name_role, action),
+        Span(left(_name(entry), cells) + " ", name_role, action),
     ]
-    used = len(lead) + 2 + 18 + 13
+    used = width_of(tuple(spans))
     if entry.broken:
         spans.append(Span(clip(one_line(entry.broken, 120), max(0, width - used)), "bad", action))
         return tuple(spans)
@@ -63,17 +93,18 @@ def entry_row(
     wide = width - used >= 68
     most = "≤" if together else ""
     shown = figures if wide else [("", right(most + speed, 6) + " tok/s")]
-    room = width - used - sum(len(a) + len(b) for a, b in shown) - 1
+    room = width - used - sum(cell_len(a) + cell_len(b) for a, b in shown) - 1
     tags = " ".join(f"#{tag}" for tag in entry.tags)
     host = tr(entry.endpoint.removesuffix(" engine"))
     place = f"{host} ▸ {entry.model or '—'}"
     fails = f"▲{entry.failed}" if entry.failed else ""
-    for long in (True, False):  # how far it came gives way to where it ran
-        told = _how_far(entry, wide and long)
-        extra = "  ".join(part for part in (fails, told, tags) if part)
-        if cell_len(f"{place} {extra}") <= room:
-            break
-    extra = clip(extra, max(0, room - 12))
+    long, short = _how_far(entry, wide), _how_far(entry, wide=False)
+    extras = [
+        "  ".join(part for part in parts if part)
+        for parts in ((fails, long, tags), (fails, short, tags), (fails, short), (fails,), ())
+    ]  # how far it came gives way to where it ran; each is shown whole or not at all
+    extra = next((one for one in extras[:2] if cell_len(f"{place} {one}") <= room), "")
+    extra = extra or next((one for one in extras if cell_len(one) <= room - 12), "")
     spans.append(Span(left(place, max(0, room - cell_len(extra) - 1)) + " ", name_role, action))
     warns = fails or entry.resumable or entry.cut_short
     spans.append(Span(extra + " ", "warn" if warns else "accent", action))
@@ -90,7 +121,7 @@ def _how_far(entry: Entry, wide: bool) -> str:
     if entry.resumable:
         return tr("r resumes, {requests} of {wanted}", **parts) if wide else tr("r resumes")
     said = (tr("cache off") if entry.cache_off else "", tr("stopped") if entry.cut_short else "")
-    return ", ".join(part for part in said if part)
+    return tr(", ").join(part for part in said if part)
 
 
 def nothing_rows(filtered: bool, width: int) -> list[Row]:

@@ -92,6 +92,17 @@ def clip(text: str, width: int) -> str:
     return set_cell_size(text, max(0, width - 1)) + MORE if width > 0 else ""
 
 
+def clip_words(text: str, width: int) -> str:
+    """Cut a string to ``width`` cells after a whole word, where there is one."""
+    text = inert(text)
+    if cell_len(text) <= width:
+        return text
+    kept = text
+    while cell_len(kept) > width - 2 and " " in kept:
+        kept = kept.rpartition(" ")[0]
+    return clip(f"{kept} {MORE}" if cell_len(kept) <= width - 2 else text, width)
+
+
 def clip_middle(text: str, width: int) -> str:
     """Cut a string to ``width`` cells in its middle: of a URL, host and path both matter."""
     if cell_len(text) <= width:

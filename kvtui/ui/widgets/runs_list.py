@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kvtui.language import tr
-from kvtui.ui.draw.runs import entry_row, nothing_rows
+from kvtui.ui.draw.runs import entry_row, name_cells, nothing_rows
 from kvtui.ui.draw.sections import around, with_rest
 from kvtui.ui.look.rows import Row, row
 from kvtui.ui.widgets.lines import LinesWidget
@@ -96,6 +96,7 @@ class RunsList(LinesWidget, can_focus=True):
         if not self.shown:
             return nothing_rows(bool(self.all), width)
         seen = around(self.at, len(self.shown), height)
+        cells = name_cells(self.shown, width)
         lines: list[Row] = []
         for number in seen:
             entry = self.shown[number]
@@ -104,6 +105,13 @@ class RunsList(LinesWidget, can_focus=True):
             letter = chr(ord("A") + mark) if 0 <= mark < 26 else "•" if mark >= 0 else " "
             lead = f"{'▸' if here else ' '}{letter} "
             lines.append(
-                entry_row(entry, width, lead=lead, cursor=here, action=f"screen.take({number})")
+                entry_row(
+                    entry,
+                    width,
+                    cells=cells,
+                    lead=lead,
+                    cursor=here,
+                    action=f"screen.take({number})",
+                )
             )
         return with_rest(lines, len(self.shown) - seen.stop, width)

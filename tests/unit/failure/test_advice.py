@@ -195,6 +195,20 @@ def test_wrong_base_url_with_one_that_answers(make_answer: Make) -> None:
     assert verdict.fixes[0] == "Set the base URL to https://taotoken.net/api/v1"
 
 
+@pytest.mark.parametrize("base", ["http://127.0.0.1:8000", "https://llm.example.com"])
+def test_a_url_that_answers_is_named_by_one_fix(make_answer: Make, base: str) -> None:
+    fixes = classify(
+        make_answer(
+            url=f"{base}/chat/completions",
+            base_url=base,
+            status=404,
+            body='{"detail": "Not Found"}',
+            base_url_answers=f"{base}/v1",
+        )
+    ).fixes
+    assert [fix for fix in fixes if f"{base}/v1" in fix] == [f"Set the base URL to {base}/v1"]
+
+
 def test_wrong_base_url_that_nobody_tried(make_answer: Make) -> None:
     verdict = classify(
         make_answer(

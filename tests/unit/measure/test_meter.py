@@ -403,3 +403,13 @@ def test_a_lag_counts_for_the_stamps_it_touched(late_at: float, stamped: float) 
     figures = bench.end()
     assert figures.loop_lag_ms == 50.0
     assert figures.stamp_lag_ms == stamped
+    bound = [hint for hint in figures.hints if hint.subcode == "client_bound"]
+    assert len(bound) == bool(stamped)  # TTFT is 200 ms: a quarter of it
+    assert all("50 ms" in hint.message and "TTFT" in hint.message for hint in bound)
+
+
+def test_a_lag_that_is_small_beside_the_figures_is_no_hint() -> None:
+    bench = Bench(lag=lambda begin, end: 0.019)
+    bench.tokens(100)
+    bench.feed(final(100))
+    assert "client_bound" not in {hint.subcode for hint in bench.end().hints}

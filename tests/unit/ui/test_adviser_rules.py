@@ -43,6 +43,7 @@ def of(*runs: Ran, **more: Any) -> Situation:
 
 SAID = [
     (of(replace(RUN, lag_ms=40.0)), ("40.0 ms", "kvtui itself")),
+    (of(replace(RUN, lag_ms=303.0, ttft_ms=285.0, client_bound=True)), ("303 ms", "TTFT")),
     (of(WARM), ("32 of 40", "warm")),
     (of(OFF, RUN, compared=CacheCompared(10.0, 200.0, 300)), ("20.0×", "cache")),
     (of(RUN, OFF, compared=CacheCompared(10.0, 200.0, 300)), ("20.0×", "cache")),
