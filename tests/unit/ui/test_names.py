@@ -14,8 +14,13 @@ from textual.widget import Widget
 
 import kvtui.ui
 
-MEANT = {"_compositor", "_compositor_refresh", "_repaint_required", "_on_key", "_on_paste"}
-"""Overridden on purpose: in ``kvtui.ui.terminal.paint``, and Textual's own handlers of keys."""
+MEANT = {
+    "_compositor", "_compositor_refresh", "_repaint_required",  # kvtui.ui.terminal.paint
+    "_on_key", "_on_paste", "_on_screen_resume",  # handlers: Textual calls each class's own
+    "_build_driver",  # the driver ends with its terminal
+    "_app_theme_changed",  # a closed editor hears of the theme no more
+}  # fmt: skip
+"""Overridden on purpose."""
 EACH_HAS = frozenset(name for name in vars(type("Bare", (Widget,), {})) if name[:1] == "_")
 """What Textual writes into each class when it is made."""
 
