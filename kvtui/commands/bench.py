@@ -24,7 +24,7 @@ from kvtui.commands.errors import BadInput, prepared_or_refused
 from kvtui.commands.export import print_record
 from kvtui.commands.interrupts import Interrupts, interrupts_noted
 from kvtui.commands.options import endpoint_options
-from kvtui.commands.output import print_json
+from kvtui.commands.output import print_json, put
 from kvtui.commands.speech import lang_option, speak_as_configured
 from kvtui.config import ConfigError, load_settings
 from kvtui.language import tr
@@ -78,8 +78,8 @@ def _list(*, as_json: bool) -> None:
         return
     width = max(map(len, PRESETS))
     for preset in PRESETS.values():
-        click.echo(f"{preset.name:{width}}  {tr(preset.about)}")
-    click.echo(f"{'FILE.toml':{width}}  Your own: prompts, lengths, levels, repeats, limits.")
+        put(f"{preset.name:{width}}  {tr(preset.about)}")
+    put(f"{'FILE.toml':{width}}  Your own: prompts, lengths, levels, repeats, limits.")
 
 
 def _show(path: Path, shape: str, plot: str | None) -> int:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING
 
-import click
-
 from kvtui.bench.work.labels import label_shown
+from kvtui.commands.output import put
 from kvtui.language import counted, later, tr
 from kvtui.text import clock_time, one_line
 
@@ -62,4 +61,4 @@ class Teller:
 
 def say(text: str) -> None:
     """A line on stderr."""
-    click.echo(f"kvtui: {one_line(text, 500)}", err=True)
+    put(f"kvtui: {one_line(text, 500)}", err=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kvtui.commands.errors import BadInput
-from kvtui.commands.output import print_json
+from kvtui.commands.output import print_json, put
 from kvtui.commands.own_cards import own_cards
 
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ def models(query: tuple[str, ...], as_json: bool) -> None:
         return
     if not found:
         raise BadInput(f"no model's name holds {wanted!r}: kvtui models lists all")
-    click.echo(f"{'model':<28}{'layers':>7}  {'KV B/token':>10}  {'context':>10}  {'params':>9}")
+    put(f"{'model':<28}{'layers':>7}  {'KV B/token':>10}  {'context':>10}  {'params':>9}")
     for model in found:
         row = _model_json(model)
         params = "—" if row["params"] is None else f"{row['params'] / 1e9:,.2f} B"
         context = "—" if row["max_context"] is None else f"{row['max_context']:,}"
-        click.echo(
+        put(
             f"{row['name']:<28}{row['layers']:>7}  {row['kv_bytes_per_token']:>10,}  "
             f"{context:>10}  {params:>9}"
         )
@@ -64,10 +64,10 @@ def gpus(query: tuple[str, ...], as_json: bool) -> None:
         raise BadInput(f"no card's name holds {wanted!r}: kvtui gpus lists all")
     from kvtui.text import gib
 
-    click.echo(f"{'card':<26}{'GiB':>8}  {'shown to engines':>16}  {'GB/s':>6}")
+    put(f"{'card':<26}{'GiB':>8}  {'shown to engines':>16}  {'GB/s':>6}")
     for card in found:
         speed = card.bandwidth_bytes_per_s
-        click.echo(
+        put(
             f"{card.name:<26}{gib(card.memory_bytes):>8}  {gib(card.usable_total_bytes):>16}  "
             f"{'—' if speed is None else f'{speed // 10**9:,}':>6}"
         )

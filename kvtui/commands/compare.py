@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kvtui.commands.errors import BadInput
-from kvtui.commands.output import print_json
+from kvtui.commands.output import print_json, put
 from kvtui.commands.runs import RunName
 from kvtui.text import UNKNOWN, milliseconds, one_line, rate
 
@@ -105,13 +105,13 @@ def _compare(files: list[Path], conditions: tuple[str, ...], *, as_json: bool) -
     else:
         text = _text(comparisons[0]) if len(comparisons) == 1 else _several(comparisons)
         for line in text:
-            click.echo(line)
+            put(line)
         for letter, found in zip(_LETTERS, hits, strict=False):
             of = f" of {letter}" if len(hits) > 1 else ""
             for hit in found:
                 if hit["hit"]:
                     says = f"{hit['level']}{of} has {hit['value']:.4g}"
-                    click.echo(f"FAILS {hit['condition']}: {says}")
+                    put(f"FAILS {hit['condition']}: {says}")
     return 1 if any(hit["hit"] for found in hits for hit in found) else 0
 
 

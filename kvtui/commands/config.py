@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from kvtui.commands.errors import BadInput
+from kvtui.commands.output import put
 from kvtui.config import (
     ConfigError,
     Defaults,
@@ -32,10 +33,10 @@ def path() -> None:
     """Print where the files are."""
     from kvtui.bench.records.record import runs_path
 
-    click.echo(f"config  {config_path()}")
-    click.echo(f"state   {state_path()}")
-    click.echo(f"runs    {runs_path()}")
-    click.echo(f"themes  {themes_path()}")
+    put(f"config  {config_path()}")
+    put(f"state   {state_path()}")
+    put(f"runs    {runs_path()}")
+    put(f"themes  {themes_path()}")
 
 
 @config.command()
@@ -46,14 +47,14 @@ def show() -> None:
     except ConfigError as error:
         raise BadInput(str(error)) from None
     exists = settings.path.exists()
-    click.echo(f"# {settings.path}{'' if exists else ' (not there yet: kvtui config init)'}")
-    click.echo("[defaults]")
+    put(f"# {settings.path}{'' if exists else ' (not there yet: kvtui config init)'}")
+    put("[defaults]")
     unset = Defaults()
     for field in msgspec.structs.fields(Defaults):
         value = getattr(settings.defaults, field.name)
         origin = "default" if value == getattr(unset, field.name) else "file"
         shown = "—" if value is None else toml(value)
-        click.echo(f"{field.name:<12} = {shown:<16} # {origin}: {meaning(field.type)}")
+        put(f"{field.name:<12} = {shown:<16} # {origin}: {meaning(field.type)}")
     for name, profile in settings.profiles.items():
         _show_table(f"profiles.{name}", profile)
     for name, card in settings.cards.items():
@@ -70,7 +71,7 @@ def init() -> None:
         write(target, HEADER)
     except ConfigError as error:
         raise BadInput(str(error)) from None
-    click.echo(target)
+    put(target)
 
 
 @config.command(name="set")
@@ -84,7 +85,7 @@ def set_value(key: str, value: str) -> None:
         edit(target, {key: chosen}, _themes() if key == "defaults.theme" else ())
     except ConfigError as error:
         raise BadInput(str(error)) from None
-    click.echo(one_line(f"{key} = {toml(chosen)}", 500), err=True)
+    put(one_line(f"{key} = {toml(chosen)}", 500), err=True)
 
 
 def _themes() -> list[str]:
@@ -94,14 +95,14 @@ def _themes() -> list[str]:
 
 
 def _show_table(name: str, table: Profile | OwnCard) -> None:
-    click.echo(f"\n[{name}]")
+    put(f"\n[{name}]")
     for field in msgspec.structs.fields(table):
         value = getattr(table, field.name)
         if value is None or value == {}:
             continue
         # Header values may hold secrets: their names are enough here.
         shown = ", ".join(value) if field.name == "headers" else toml(value)
-        click.echo(f"{field.name:<16} = {shown}")
+        put(f"{field.name:<16} = {shown}")
     if isinstance(table, Profile) and table.api_key_env:
         state = "set" if os.environ.get(table.api_key_env) else "not set"
-        click.echo(f"{'':<16} # {table.api_key_env} is {state}")
+        put(f"{'':<16} # {table.api_key_env} is {state}")

@@ -14,7 +14,7 @@ import click
 from kvtui.commands.errors import BadInput
 from kvtui.commands.interrupts import Interrupts, interrupts_noted
 from kvtui.commands.options import Number, endpoint_options
-from kvtui.commands.output import print_json
+from kvtui.commands.output import print_json, put
 from kvtui.commands.speech import lang_option, speak
 from kvtui.config import ConfigError, Endpoint, load_settings, resolve_endpoint
 from kvtui.language import tr
@@ -130,7 +130,7 @@ def _started(stack: ExitStack, stop: Interrupts, flags: dict[str, Any]) -> Endpo
     if prepared is None:
         return None
     if prepared.verdict is not None:
-        click.echo(f"kvtui: {prepared.verdict.message}", err=True)
+        put(f"kvtui: {prepared.verdict.message}", err=True)
         sys.exit(1)
     return replace(prepared.endpoint, model=prepared.model)
 
@@ -164,20 +164,20 @@ async def _examine(case: Case, steps: list[Step], *, as_json: bool) -> None:
 
 def _print(step: Step, *, advise: bool) -> None:
     took = milliseconds(step.ms) if step.ms is not None else ""
-    glyph = click.style(step.glyph, fg=_COLOURS[step.state])
-    click.echo(f"{glyph} {padded(tr(step.title), 12)} {took:>8}  {step.detail}".rstrip())
+    put(step.glyph, nl=False, fg=_COLOURS[step.state])
+    put(f" {padded(tr(step.title), 12)} {took:>8}  {step.detail}".rstrip())
     for note in step.notes:
-        click.echo(f"{'':<25}{one_line(note, 300)}")
+        put(f"{'':<25}{one_line(note, 300)}")
     verdict = step.verdict
     if verdict is None or not advise:
         return
     badge = verdict.cls.replace("rate_or_quota", "rate/quota").upper()
-    click.echo(
-        f"\n  {click.style(badge, fg='red', bold=True)} {verdict.subcode}: {verdict.message}"
-    )
+    put("\n  ", nl=False)
+    put(badge, nl=False, fg="red", bold=True)
+    put(f" {verdict.subcode}: {verdict.message}")
     for number, fix in enumerate(verdict.fixes, 1):
-        click.echo(f"  {number}. {fix}")
-    click.echo()
+        put(f"  {number}. {fix}")
+    put()
 
 
 # --- JSON -----------------------------------------------------------------------------------------

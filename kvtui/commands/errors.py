@@ -6,6 +6,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from kvtui.commands.output import put
+
 if TYPE_CHECKING:
     from kvtui.bench.requests.prepared import Prepared
     from kvtui.bench.requests.session import Session
@@ -20,7 +22,7 @@ class BadInput(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the sentence, and nothing else."""
-        click.echo(f"kvtui: {self.format_message()}", file=file, err=True)
+        put(f"kvtui: {self.format_message()}", err=True, file=file)
 
 
 def prepared_or_refused(

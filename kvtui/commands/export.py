@@ -5,10 +5,8 @@ from __future__ import annotations
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
-import click
-
 from kvtui.commands.errors import BadInput
-from kvtui.commands.output import print_json
+from kvtui.commands.output import print_document, print_json
 
 if TYPE_CHECKING:
     from kvtui.bench.records.record import Record
@@ -34,6 +32,6 @@ def print_record(
             text = export_text(results, shape, plot=plot, width=get_terminal_size().columns)
         except RecordError as error:
             raise BadInput(str(error)) from None
-        click.echo(text.encode("utf-8", "replace"), nl=False)
+        print_document(text)
     failed = [s.failed for s in record.samples if not s.warmup]
     return 1 if any(failed) or not failed else 0

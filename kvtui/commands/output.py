@@ -10,9 +10,12 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from io import StringIO
+from typing import IO, Any
 
 import click
+
+from kvtui.text import sanitise
 
 _ACTIVE = re.compile(
     "[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ud800-\udfff]"
@@ -31,6 +34,35 @@ def json_text(value: Any, *, indent: int | None = 2) -> str:
 def print_json(value: Any, *, indent: int | None = 2) -> None:
     """Print ``value`` as JSON on stdout, in UTF-8 whatever the terminal's encoding."""
     click.echo(json_text(value, indent=indent).encode())
+
+
+def print_document(text: str) -> None:
+    """Print ``text`` on stdout as it is to be in a file, in UTF-8; no terminal obeys any of it."""
+    click.echo(sanitise(text).encode(), nl=False)
+
+
+def put(
+    text: object = "",
+    *,
+    err: bool = False,
+    nl: bool = True,
+    file: IO[Any] | None = None,
+    **style: Any,
+) -> None:
+    """Print a text, whoever wrote it: what a terminal would obey is shown and not done.
+
+    All that a command prints goes through here, ``print_document`` or ``print_json``.
+
+    Args:
+        text: Any; its lines stay lines.
+        err: On stderr.
+        nl: With an end of the line.
+        file: Elsewhere.
+        style: As ``click.style`` takes it.
+    """
+    harmless = sanitise(str(text))
+    shown = click.style(harmless, **style) if any(style.values()) else harmless
+    click.echo(shown, file=file, err=err, nl=nl)
 
 
 def run_guarded(command: Callable[[], Any]) -> int:
@@ -66,7 +98,9 @@ def _status_of(command: Callable[[], Any]) -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it may be passed on once more
         return 130
     except click.ClickException as error:
-        error.show()
+        told = StringIO()
+        error.show(told)
+        put(told.getvalue(), err=True, nl=False)
         return error.exit_code
     except SystemExit as end:
         status = end.code

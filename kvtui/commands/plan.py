@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from kvtui.commands.errors import BadInput
-from kvtui.commands.output import print_json
+from kvtui.commands.output import print_json, put
 from kvtui.commands.own_cards import own_cards
 from kvtui.commands.speech import lang_option, speak_as_configured
 
@@ -92,4 +92,4 @@ def plan(as_json: bool, lang: str | None, **given: Any) -> None:
         return
     from kvtui.memory.render import render_text
 
-    click.echo(render_text(told, choices))
+    put(render_text(told, choices))

@@ -13,11 +13,12 @@ from kvtui.commands import output
 from kvtui.commands.errors import BadInput, prepared_or_refused
 from kvtui.commands.interrupts import Interrupts, interrupts_noted
 from kvtui.commands.options import endpoint_options, request_options
+from kvtui.commands.output import put
 from kvtui.commands.prompts import read_messages, read_prompt
 from kvtui.commands.run_record import write_run, writer_of
 from kvtui.commands.speech import lang_option, speak
 from kvtui.config import ConfigError, load_settings
-from kvtui.text import one_line, redact, sanitise
+from kvtui.text import one_line, redact
 
 if TYPE_CHECKING:
     from kvtui.bench.records.history import RunWriter
@@ -195,7 +196,7 @@ def _follow(one: Run, stop: Interrupts, show: bool) -> None:
             one.done.wait(_STOP_S)
             break
     if show and (last := _print_pieces(one, last)) is not None:
-        click.echo(err=last)
+        put(err=last)
 
 
 def _print_pieces(one: Run, last: bool | None) -> bool | None:
@@ -212,9 +213,8 @@ def _print_pieces(one: Run, last: bool | None) -> bool | None:
     for piece in pieces:
         aside = piece.kind in ("reasoning", "tool_call")
         if last is not None and aside is not last:
-            click.echo(err=last)
-        text = sanitise(piece.text)
-        click.echo(click.style(text, dim=True) if aside else text, nl=False, err=aside)
+            put(err=last)
+        put(piece.text, nl=False, err=aside, dim=aside)
         last = aside
     if pieces:
         sys.stdout.flush()
@@ -238,4 +238,4 @@ def _narrate(prepared: Prepared) -> None:
 
 
 def _say(text: str) -> None:
-    click.echo(f"kvtui: {one_line(text, 500)}", err=True)
+    put(f"kvtui: {one_line(text, 500)}", err=True)

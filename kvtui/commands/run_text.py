@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import click
-
+from kvtui.commands.output import put
 from kvtui.measure.figures import RunFigures
 from kvtui.measure.statistics import medians, pooled
 from kvtui.text import UNKNOWN, count, milliseconds, one_line, rate
@@ -55,16 +54,16 @@ def print_table(runs: Sequence[RunFigures], *, formula: bool = False) -> None:
     """Figures on stdout, hints and failures on stderr."""
     if any(run.chunks for run in runs):
         for line in table_lines(runs):
-            click.echo(line)
+            put(line)
         if formula:
             for text in runs[-1].formulas.values():
-                click.echo(text)
+                put(text)
     seen: set[str] = set()
     for run in runs:
         for line in (*failure_lines(run), *hint_lines(run)):
             if line not in seen:
                 seen.add(line)
-                click.echo(line, err=True)
+                put(line, err=True)
 
 
 def table_lines(runs: Sequence[RunFigures]) -> list[str]:

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from kvtui.bench.export import PLOTS, SHAPES
 from kvtui.commands.errors import BadInput
-from kvtui.commands.output import print_json
+from kvtui.commands.output import print_json, put
 from kvtui.language import tr
 from kvtui.text import UNKNOWN, count, milliseconds, one_line, padded, rate, wide_in
 
@@ -104,7 +104,7 @@ def _print_list(words: tuple[str, ...] | list[str], *, as_json: bool) -> None:
             sentence = tr("there is no run with {words} in {folder}.", **told)
         else:
             sentence = tr("there is no run in {folder}.", folder=told["folder"])
-        click.echo(f"kvtui: {sentence}", err=True)
+        put(f"kvtui: {sentence}", err=True)
         return
     names = (tr("run"), tr("model"), tr("endpoint"), tr("requests"))
     rows = [[*names, "TTFT p50", "TPOT p50", "tok/s", "", ""]]
@@ -113,7 +113,7 @@ def _print_list(words: tuple[str, ...] | list[str], *, as_json: bool) -> None:
     for row in rows:
         cells = [padded(cell, widths[i]) for i, cell in enumerate(row[:3])]
         cells += [cell.rjust(widths[i] - wide_in(cell)) for i, cell in enumerate(row[3:7], 3)]
-        click.echo("  ".join([*cells, *(cell for cell in row[7:] if cell)]).rstrip())
+        put("  ".join([*cells, *(cell for cell in row[7:] if cell)]).rstrip())
 
 
 def _row(entry: Entry) -> list[str]:
@@ -137,7 +137,7 @@ def _row(entry: Entry) -> list[str]:
     failed = tr("{n:,} failed", n=entry.failed) if entry.failed else ""
     off = tr("cache off") if entry.cache_off else ""
     state = tr(", ").join(part for part in (failed, off, state) if part)
-    marks = " ".join([*(f"#{tag}" for tag in entry.tags), one_line(entry.note, 60)]).strip()
+    marks = _marks(entry, 60)
     return [
         name,
         one_line(entry.model or UNKNOWN, 32),
@@ -180,13 +180,12 @@ def show(run: str, as_json: bool, shape: str | None, plot: str | None) -> None:
         raise BadInput(str(error)) from None
     shape = "json" if as_json else shape or "text"
     if shape == "text":
-        click.echo(f"{entry.path}")
+        put(one_line(str(entry.path), 4096))
         about = [entry.preset, entry.model or UNKNOWN, entry.endpoint, entry.when]
-        click.echo(one_line(" · ".join(part for part in about if part), 300))
+        put(one_line(" · ".join(part for part in about if part), 300))
         if entry.tags or entry.note:
-            marks = " ".join([*(f"#{tag}" for tag in entry.tags), entry.note])
-            click.echo(one_line(marks.strip(), 500))
-        click.echo()
+            put(_marks(entry, 500))
+        put()
     sys.exit(print_record(record, shape, plot=plot))
 
 
@@ -229,8 +228,13 @@ def _print_marks(entry: Entry, *, as_json: bool) -> None:
     if as_json:
         print_json({"schema": SCHEMA, "runs": [_table(entry)]})
         return
-    marks = " ".join([*(f"#{tag}" for tag in entry.tags), one_line(entry.note, 500)]).strip()
-    click.echo(f"{one_line(entry.path.stem, 80)}  {marks or tr('no tag, no note')}")
+    put(f"{one_line(entry.path.stem, 80)}  {_marks(entry, 500) or tr('no tag, no note')}")
+
+
+def _marks(entry: Entry, limit: int) -> str:
+    """Tags and note on one line, each of at most ``limit`` characters."""
+    words = [*(f"#{one_line(tag, limit)}" for tag in entry.tags), one_line(entry.note, limit)]
+    return " ".join(words).strip()
 
 
 @runs.command()
@@ -244,7 +248,7 @@ def delete(names: tuple[str, ...], yes: bool) -> None:
     paths = list(dict.fromkeys(_found(name).path for name in names))
     if not yes:
         for path in paths:
-            click.echo(str(path), err=True)
+            put(str(path), err=True)
         if sys.stdin is None or not sys.stdin.isatty():
             raise BadInput("nothing was deleted: say --yes where nobody can be asked.")
         files = "this file" if len(paths) == 1 else f"these {len(paths)} files"
@@ -255,7 +259,7 @@ def delete(names: tuple[str, ...], yes: bool) -> None:
             store.delete(path)
         except RecordError as error:
             raise BadInput(str(error)) from None
-        click.echo(f"kvtui: deleted {path}", err=True)
+        put(f"kvtui: deleted {path}", err=True)
 
 
 def _found(name: str) -> Entry:

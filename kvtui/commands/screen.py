@@ -34,7 +34,9 @@ def open_screen(options: Mapping[str, Any]) -> int:
 
 def say_refusal(refusal: ScreenRefused) -> None:
     """On stderr; where that is closed, to whoever sits at the terminal."""
-    sentence = f"kvtui: {refusal}\n"
+    from kvtui.text import sanitise
+
+    sentence = f"kvtui: {sanitise(str(refusal))}\n"
     if sys.__stderr__ is not None:
         sys.__stderr__.write(sentence)
         return

@@ -15,7 +15,7 @@ import click
 from kvtui.commands.errors import BadInput
 from kvtui.commands.interrupts import interrupts_noted
 from kvtui.commands.options import Number, endpoint_options
-from kvtui.commands.output import print_json
+from kvtui.commands.output import print_json, put
 from kvtui.config import ConfigError, Endpoint, load_settings, resolve_endpoint
 from kvtui.text import UNKNOWN, binary_size, count, gib, one_line, rate, redact
 
@@ -109,13 +109,13 @@ class _Shown:
             print_json(_object(self.endpoint, server, cards), indent=None)
         else:
             if self._watched:
-                click.echo(f"-- {datetime.now().astimezone():%H:%M:%S}")
+                put(f"-- {datetime.now().astimezone():%H:%M:%S}")
             for line in (*_server_lines(self.endpoint, server), "", *_card_lines(cards)):
-                click.echo(line)
+                put(line)
             if self._watched:
-                click.echo()
+                put()
         if server is not None and not server.answered:
-            click.echo(f"kvtui: {' '.join(server.notes)}", err=True)
+            put(f"kvtui: {' '.join(server.notes)}", err=True)
 
 
 async def _looks(shown: _Shown, headers: dict[str, str], *, watch: float | None) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from kvtui.commands.output import print_json
+from kvtui.commands.output import print_json, put
 from kvtui.text import one_line
 
 
@@ -38,11 +38,11 @@ def themes(as_json: bool) -> None:
         if origin == "user" or theme.name not in names
     ]
     for problem in users.problems:
-        click.echo(f"kvtui: {one_line(problem)}", err=True)
+        put(f"kvtui: {one_line(problem)}", err=True)
     if as_json:
         print_json({"schema": "kvtui.themes/1", "themes": listed})
         return
     for theme in listed:
         tone = "dark" if theme["dark"] else "light"
         where = f"  {theme['path']}" if theme["origin"] == "user" else ""
-        click.echo(one_line(f"{theme['name']:<24} {tone:<6} {theme['origin']}{where}", 400))
+        put(one_line(f"{theme['name']:<24} {tone:<6} {theme['origin']}{where}", 400))

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kvtui.commands.errors import BadInput
+from kvtui.commands.output import put
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -116,7 +117,7 @@ def _tame(served: Any, port: int) -> None:
         return response
 
     async def greet(_app: Any) -> None:
-        click.echo(f"kvtui in a browser: http://{HOST}:{port}  (Ctrl+C ends it)", err=True)
+        put(f"kvtui in a browser: http://{HOST}:{port}  (Ctrl+C ends it)", err=True)
 
     served._make_app, served.handle_index, served.on_startup = app, page, greet
     served.initialize_logging = lambda: logging.basicConfig(level=logging.WARNING)
