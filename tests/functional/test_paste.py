@@ -183,3 +183,20 @@ def test_only_a_parser_that_is_known_gets_the_gate(
     assert (guarded is not stock) == (stock is XTermParser)
     guard_pastes()
     assert getattr(driver, "XTermParser", None) is guarded
+
+
+@pytest.mark.parametrize(
+    ("sent", "keys"),
+    [
+        (["\x1bt"], ["escape", "t"]),
+        (["\x1b", "t"], ["escape", "t"]),
+        (["\x1bT\x1b[B\r"], ["escape", "T", "down", "enter"]),
+        (["\x1b", "T\x1b[B\r"], ["escape", "T", "down", "enter"]),
+        (["e\x1b?"], ["e", "escape", "question_mark"]),
+        (["\x1b "], ["escape", "space"]),
+        (["^"], ["circumflex_accent"]),
+        (["\x1b[A\x1bOP\x1b\x7f"], ["up", "f1", "ctrl+w"]),
+    ],
+)
+def test_a_key_at_the_heels_of_esc_is_that_key(sent: list[str], keys: list[str]) -> None:
+    assert [event.key for event in parsed(*sent, "")] == keys

@@ -50,7 +50,13 @@ def endpoint_choices(
         said = tr("typed") if hidden else _host(each.base_url)
         choices.append((f"{TYPED}{at}", said, tr("typed")))
     if EMBEDDED not in settings.profiles and not embedded:
-        choices.append((EMBEDDED, EMBEDDED, tr("kvtui's own engine, no key")))
+        remark = tr("kvtui's own engine, no key")
+        if not choices[0][2].endswith(remark):
+            choices.append((EMBEDDED, EMBEDDED, remark))
+        else:  # as started, with another model than its own
+            from kvtui.engine.models import TINY
+
+            choices.append((EMBEDDED, EMBEDDED, f"{TINY} · {remark}"))
     keep = tr("kept as a profile, if you like")
     choices.append((ANOTHER, tr("another URL, key or model…"), keep))
     return choices
@@ -78,7 +84,8 @@ def started(settings: Settings, options: Mapping[str, Any]) -> tuple[str, str, b
     except ConfigError:
         return tr("as started"), tr("flags, file, environment"), False
     if url is None:
-        return EMBEDDED, tr("kvtui's own engine, no key"), not options.get("model")
+        engine, model = tr("kvtui's own engine, no key"), options.get("model")
+        return EMBEDDED, f"{one_line(model, 30)} · {engine}" if model else engine, not model
     return _host(url) or tr("as started"), tr("from {origin}", origin=by), False
 
 

@@ -15,6 +15,8 @@ from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from kvtui.ui.terminal.escapes import ESC, escape, escapes_apart, escapes_back
+
 if TYPE_CHECKING:
     from textual.message import Message
 
@@ -98,7 +100,7 @@ def _begun(text: str, bracket: str) -> str:
 
 
 def gated(stock: type[Any]) -> type[Any]:
-    """A terminal's parser that reads behind a ``PasteGate``."""
+    """A terminal's parser that reads behind a ``PasteGate``, and takes Esc for Esc."""
 
     class PasteParser(stock):  # type: ignore[misc]  # a class only known when the driver is
         """The parser, and the gate before it."""
@@ -110,8 +112,17 @@ def gated(stock: type[Any]) -> type[Any]:
         def feed(self, data: str) -> Iterable[Message]:
             """Parse what the terminal sent; an empty text is its end."""
             tamed = self.paste_gate.tamed(data)
-            parsed: Iterable[Message] = super().feed(tamed) if tamed or not data else ()
-            return parsed
+            if not tamed and data:
+                return
+            *before, last = escapes_apart(tamed)
+            for part in before:
+                # Not fed: the parser would wait for what follows, and take it for one with it.
+                yield from (escape(),) if part == ESC else escapes_back(super().feed(part), part)
+            yield from escapes_back(super().feed(last), last)
+
+        def tick(self) -> Iterable[Message]:
+            """Go on where nothing more came."""
+            yield from escapes_back(super().tick())
 
     return PasteParser
 
