@@ -83,7 +83,7 @@ def _compare(files: list[Path], conditions: tuple[str, ...], *, as_json: bool) -
     from kvtui.bench.evaluation.compare import ConditionError, parse_condition
     from kvtui.bench.evaluation.compare import compare as compared
     from kvtui.bench.evaluation.imports import read_side
-    from kvtui.bench.evaluation.sides import SideError
+    from kvtui.bench.evaluation.sides import SideError, apart
 
     try:
         wanted = [parse_condition(text) for text in conditions]
@@ -95,7 +95,7 @@ def _compare(files: list[Path], conditions: tuple[str, ...], *, as_json: bool) -
         if not comparison.pairs:
             raise BadInput(
                 f"{first.name} and {comparison.second.name} have no level in common:"
-                f" {_levels(first)} against {_levels(comparison.second)}."
+                f" {apart(first, comparison.second)}."
             )
     hits = [_checked(comparison, wanted) for comparison in comparisons]
     if as_json:
@@ -113,10 +113,6 @@ def _compare(files: list[Path], conditions: tuple[str, ...], *, as_json: bool) -
                     says = f"{hit['level']}{of} has {hit['value']:.4g}"
                     put(f"FAILS {hit['condition']}: {says}")
     return 1 if any(hit["hit"] for found in hits for hit in found) else 0
-
-
-def _levels(side: Side) -> str:
-    return one_line(", ".join(level.label for level in side.levels), 120)
 
 
 def _checked(comparison: Comparison, wanted: list[Condition]) -> list[dict[str, Any]]:

@@ -9,6 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 from kvtui.bench.figures.quantiles import quantile
+from kvtui.bench.work.labels import label_shown
+from kvtui.language import later, tr
+from kvtui.text import one_line
 
 FIGURES = ("ttft_ms", "tpot_ms", "e2e_ms", "decode_tps")
 STATS = ("p50", "p90", "p95", "p99", "mean", "min", "max", "n")
@@ -97,6 +100,48 @@ def pairs_of(first: Side, second: Side) -> list[tuple[SideLevel, SideLevel]]:
     if len(first.levels) == len(second.levels) == 1:
         return [(first.levels[0], second.levels[0])]
     return []
+
+
+_ASKED: Mapping[str, str] = MappingProxyType(
+    {
+        "concurrency": later("{first} against {second} streams"),
+        "rate": later("{first} against {second} requests a second"),
+        "prompt_tokens": later("prompts of {first} against {second} tokens"),
+        "max_tokens": later("answers of {first} against {second} tokens"),
+        "kv_cache": later("KV cache {first} against {second}"),
+    }
+)
+
+
+def apart(first: Side, second: Side) -> str:
+    """What keeps the levels of two sides from being compared, where they have none in common."""
+    told = []
+    for name, text in _ASKED.items():
+        ours, theirs = _asked(first, name), _asked(second, name)
+        if ours != theirs:
+            told.append(tr(text, first=_values(ours), second=_values(theirs)))
+    if told:
+        return tr("; ").join(told)
+    ours, theirs = ([label_shown(level.label) for level in s.levels] for s in (first, second))
+    return tr(
+        "{first} against {second}",
+        first=one_line(tr(", ").join(ours), 120),
+        second=one_line(tr(", ").join(theirs), 120),
+    )
+
+
+def _asked(side: Side, name: str) -> list[Any]:
+    """The values that a side's levels have of what was asked, in their order."""
+    return list(dict.fromkeys(getattr(level, name) for level in side.levels))
+
+
+def _values(values: Sequence[Any]) -> str:
+    words = {None: tr("none set"), True: tr("on"), False: tr("off")}
+    shown = [
+        words[value] if value is None or isinstance(value, bool) else f"{value:g}"
+        for value in values
+    ]
+    return one_line(tr(", ").join(shown), 60)
 
 
 def _unique(

@@ -42,7 +42,13 @@ def compared_rows(comparisons: Sequence[Comparison], names: Sequence[str], width
             BLANK,
         ]
         if not comparison.pairs:
-            lines.append(row((tr("These two share no level: nothing can be compared."), "warn")))
+            from kvtui.bench.evaluation.sides import apart
+
+            told = tr(
+                "These two share no level: {apart}.",
+                apart=apart(comparison.first, comparison.second),
+            )
+            lines += [row((line, "warn")) for line in wrap(told, width)]
             continue
         for pair in comparison.pairs:
             lines += _pair_rows(pair, letter, width)

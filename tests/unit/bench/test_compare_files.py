@@ -11,7 +11,7 @@ import pytest
 
 from kvtui.bench.evaluation.compare import ConditionError, compare, parse_condition
 from kvtui.bench.evaluation.imports import read_side
-from kvtui.bench.evaluation.sides import Side, SideError, SideLevel, pairs_of
+from kvtui.bench.evaluation.sides import Side, SideError, SideLevel, apart, pairs_of
 from kvtui.bench.figures.sample import Sample
 from kvtui.bench.records.recorder import Recorder, header_of
 from kvtui.bench.requests.prepared import Prepared
@@ -128,6 +128,38 @@ def test_levels_that_differ_are_not_paired() -> None:
     alone = Side("y", "t", None, (SideLevel(label="c=9", concurrency=9),))
     assert pairs_of(one, alone) == []
     assert len(pairs_of(other, alone)) == 1  # one level each: compared whatever it was
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "told"),
+    [
+        (((1, None, 8), (1, None, 32)), ((1, None, 16),), "answers of 8, 32 against 16 tokens"),
+        (((1, None, 8), (2, None, 8)), ((4, None, 8),), "1, 2 against 4 streams"),
+        (
+            ((1, None, 8), (2, None, 8)),
+            ((1, 2.5, 8), (2, 2.5, 8)),
+            "none set against 2.5 requests a second",
+        ),
+        (
+            ((1, None, 8), (2, None, 8)),
+            ((4, None, 16),),
+            "1, 2 against 4 streams; answers of 8 against 16 tokens",
+        ),
+    ],
+)
+def test_what_keeps_levels_apart_is_named(
+    ours: tuple[tuple[int, float | None, int], ...],
+    theirs: tuple[tuple[int, float | None, int], ...],
+    told: str,
+) -> None:
+    one, other = (
+        Side("x", "t", None, tuple(
+            SideLevel(label="question", concurrency=c, rate=r, max_tokens=n) for c, r, n in levels
+        ))
+        for levels in (ours, theirs)
+    )  # fmt: skip
+    assert pairs_of(one, other) == []
+    assert apart(one, other) == told
 
 
 # --- conditions -----------------------------------------------------------------------------------
