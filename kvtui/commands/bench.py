@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kvtui.bench.requests.options import RunOptions
+from kvtui.commands import completion
 from kvtui.commands.bench_options import bench_options, shared_request_options
 from kvtui.commands.bench_watch import Teller, say
 from kvtui.commands.bench_work import (
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("preset", required=False)
+@click.argument("preset", required=False, shell_complete=completion.presets)
 @endpoint_options
 @shared_request_options
 @bench_options

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from kvtui.bench.export import PLOTS, SHAPES
+from kvtui.commands import completion
 from kvtui.commands.options import Number, request_options
 from kvtui.commands.runs import RunFile
 
@@ -95,10 +96,20 @@ _OPTIONS = (
         help="End a level once its medians are known to this fraction (0.05: 5 %).",
     ),
     click.option("--max-time", type=Number(0.1, 1e7), help="End the run after these seconds."),
-    click.option("--arch", metavar="NAME", help="Model behind the endpoint, for what fits."),
+    click.option(
+        "--arch",
+        metavar="NAME",
+        shell_complete=completion.models,
+        help="Model behind the endpoint, for what fits.",
+    ),
     click.option("--config-json", metavar="FILE", help="The same from a Hugging Face config.json."),
     click.option("--gguf", metavar="FILE", help="The same from a GGUF file."),
-    click.option("--gpu", metavar="NAME", help="The card behind it [the profile's]."),
+    click.option(
+        "--gpu",
+        metavar="NAME",
+        shell_complete=completion.cards,
+        help="The card behind it [the profile's].",
+    ),
     click.option("--engine", metavar="NAME", help="Whose rules: vllm, llamacpp, sglang [none]."),
     click.option("--kv-dtype", metavar="NAME", help="Precision of its cache [the model's]."),
     click.option(

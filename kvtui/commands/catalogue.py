@@ -9,20 +9,28 @@ import click
 from kvtui.commands.errors import BadInput
 from kvtui.commands.output import print_json, put
 from kvtui.commands.own_cards import own_cards
+from kvtui.commands.speech import lang_option, speak_as_configured
+from kvtui.language import later, tr
+from kvtui.text import padded, wide_in
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kvtui.memory.cards import Card
     from kvtui.memory.model import Model
 
 
 @click.command()
 @click.argument("query", nargs=-1)
+@lang_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-def models(query: tuple[str, ...], as_json: bool) -> None:
+def models(query: tuple[str, ...], lang: str | None, as_json: bool) -> None:
     """List the models whose memory is known, all or those whose name holds QUERY."""
     from kvtui.memory import catalogue
     from kvtui.memory.errors import PlanError
 
+    if not as_json:  # what machines read is English
+        speak_as_configured(lang)
     wanted = " ".join(query)
     try:
         found = catalogue.search(wanted)
@@ -32,8 +40,16 @@ def models(query: tuple[str, ...], as_json: bool) -> None:
         _print_json("kvtui.models/1", "models", [_model_json(model) for model in found])
         return
     if not found:
-        raise BadInput(f"no model's name holds {wanted!r}: kvtui models lists all")
-    put(f"{'model':<28}{'layers':>7}  {'KV B/token':>10}  {'context':>10}  {'params':>9}")
+        raise BadInput(
+            tr("no model's name holds {wanted}: kvtui models lists all", wanted=repr(wanted))
+        )
+    heads = (
+        (later("layers"), 7),
+        ("KV B/token", 12),
+        (later("context"), 12),
+        (later("params"), 11),
+    )
+    put(padded(tr("model"), 28) + _right(heads))
     for model in found:
         row = _model_json(model)
         params = "—" if row["params"] is None else f"{row['params'] / 1e9:,.2f} B"
@@ -46,12 +62,15 @@ def models(query: tuple[str, ...], as_json: bool) -> None:
 
 @click.command()
 @click.argument("query", nargs=-1)
+@lang_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-def gpus(query: tuple[str, ...], as_json: bool) -> None:
+def gpus(query: tuple[str, ...], lang: str | None, as_json: bool) -> None:
     """List the cards and what they truly hold, all or those whose name holds QUERY."""
     from kvtui.memory import cards
     from kvtui.memory.errors import PlanError
 
+    if not as_json:  # what machines read is English
+        speak_as_configured(lang)
     wanted = " ".join(query)
     try:
         found = cards.search(wanted, own_cards())
@@ -61,16 +80,27 @@ def gpus(query: tuple[str, ...], as_json: bool) -> None:
         _print_json("kvtui.gpus/1", "gpus", [_card_json(card) for card in found])
         return
     if not found:
-        raise BadInput(f"no card's name holds {wanted!r}: kvtui gpus lists all")
+        raise BadInput(
+            tr("no card's name holds {wanted}: kvtui gpus lists all", wanted=repr(wanted))
+        )
     from kvtui.text import gib
 
-    put(f"{'card':<26}{'GiB':>8}  {'shown to engines':>16}  {'GB/s':>6}")
+    heads = (("GiB", 8), (later("shown to engines"), 18), ("GB/s", 8))
+    put(padded(tr("card"), 26) + _right(heads))
     for card in found:
         speed = card.bandwidth_bytes_per_s
         put(
             f"{card.name:<26}{gib(card.memory_bytes):>8}  {gib(card.usable_total_bytes):>16}  "
             f"{'—' if speed is None else f'{speed // 10**9:,}':>6}"
         )
+
+
+def _right(heads: Iterable[tuple[str, int]]) -> str:
+    """Heads at the right of columns of so many cells."""
+    return "".join(
+        " " * (cells - wide_in(said) - len(said)) + said
+        for said, cells in ((tr(head), cells) for head, cells in heads)
+    )
 
 
 def _model_json(model: Model) -> dict[str, Any]:

@@ -78,6 +78,14 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, lazy.help) for name, lazy in COMMANDS.items()])
 
 
+def _called(ctx: click.Context) -> click.Command:
+    """The command that was named."""
+    assert isinstance(ctx.command, LazyGroup)
+    command = ctx.command.get_command(ctx, ctx.invoked_subcommand or "")
+    assert command is not None
+    return command
+
+
 @click.group(
     cls=LazyGroup,
     invoke_without_command=True,
@@ -104,6 +112,10 @@ def kvtui(ctx: click.Context, /, **options: Any) -> None:
         ]
         if given:
             flag = "--" + given[0].replace("_", "-")
+            command = _called(ctx)
+            if all(param.name != given[0] for param in command.params):
+                way = ": set KVTUI_LANG" if given[0] == "lang" else ""
+                raise click.UsageError(f"kvtui {ctx.invoked_subcommand} takes no {flag}{way}.", ctx)
             raise click.UsageError(
                 f"{flag} belongs after the command: kvtui {ctx.invoked_subcommand} {flag} …", ctx
             )

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from kvtui.commands import completion
 from kvtui.language import tr
 from kvtui.prompt import json_fault
 
@@ -172,8 +173,18 @@ request_options = _group(
 )
 
 memory_options = _group(
-    click.option("--gpu", metavar="NAME", help="Card: 24GB, 40GB, 80GB or a real one [24GB]."),
-    click.option("--arch", metavar="NAME", help="Catalogue model whose memory is shown."),
+    click.option(
+        "--gpu",
+        metavar="NAME",
+        shell_complete=completion.cards,
+        help="Card: 24GB, 40GB, 80GB or a real one [24GB].",
+    ),
+    click.option(
+        "--arch",
+        metavar="NAME",
+        shell_complete=completion.models,
+        help="Catalogue model whose memory is shown.",
+    ),
     click.option("--config-json", type=_file, help="config.json of the model."),
     click.option("--gguf", type=_file, help="GGUF file of the model; only its header is read."),
     click.option("--kv-dtype", metavar="NAME", help="Precision of the KV cache [the model's]."),

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from kvtui.commands import completion
 from kvtui.commands.errors import BadInput
 from kvtui.commands.output import print_json, put
 from kvtui.commands.own_cards import own_cards
@@ -13,7 +14,12 @@ from kvtui.commands.speech import lang_option, speak_as_configured
 
 
 @click.command()
-@click.option("--arch", metavar="NAME", help="Model of the catalogue (kvtui models).")
+@click.option(
+    "--arch",
+    metavar="NAME",
+    shell_complete=completion.models,
+    help="Model of the catalogue (kvtui models).",
+)
 @click.option("--config-json", metavar="FILE", help="A Hugging Face config.json.")
 @click.option("--gguf", metavar="FILE", help="A GGUF file; only its header is read.")
 @click.option("--layers", metavar="N", help="Raw geometry: layers,")
@@ -23,7 +29,12 @@ from kvtui.commands.speech import lang_option, speak_as_configured
 @click.option("--heads", metavar="N", help="query heads,")
 @click.option("--window", metavar="N", help="sliding window in tokens,")
 @click.option("--params-b", metavar="N", help="parameters in billions.")
-@click.option("--gpu", metavar="NAME", help="Card: 24GB, 40GB, 80GB or a real one [24GB].")
+@click.option(
+    "--gpu",
+    metavar="NAME",
+    shell_complete=completion.cards,
+    help="Card: 24GB, 40GB, 80GB or a real one [24GB].",
+)
 @click.option("--gpus", metavar="N", help="How many cards [1, or tp × pp × dp].")
 @click.option("--tp", metavar="N", help="Tensor parallel ranks.")
 @click.option("--pp", metavar="N", help="Pipeline stages.")

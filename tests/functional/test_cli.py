@@ -42,7 +42,7 @@ def config(tmp_path: Path) -> dict[str, str]:
     ("arguments", "said"),
     [
         (["confg"], "No such command 'confg' (did you mean config?)"),
-        (["--gpu", "H100", "run"], "kvtui run --gpu"),
+        (["--gpu", "H100", "run"], "kvtui run takes no --gpu"),
         (["--no-such-flag"], "--no-such-flag"),
         (["run", "--max-tokens", "0"], "--max-tokens"),
         (["run", "--temperature", "nan"], "nan"),
@@ -145,6 +145,40 @@ def test_every_command_of_the_table_has_help() -> None:
 def test_completion_knows_the_commands() -> None:
     ran = kvtui(_KVTUI_COMPLETE="bash_complete", COMP_WORDS="kvtui pl", COMP_CWORD="1")
     assert "plan" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("kvtui plan --gpu h1", "H100"),
+        ("kvtui --gpu 24", "24GB"),
+        ("kvtui plan --arch llama-2-7", "Llama-2-7B"),
+        ("kvtui --arch llama-2-7", "Llama-2-7B"),
+        ("kvtui bench --arch llama-2-7", "Llama-2-7B"),
+        ("kvtui bench comp", "compare-endpoints"),
+        ("kvtui bench ", "quality-of-stream"),
+    ],
+)
+def test_completion_knows_cards_models_and_presets(
+    words: str, offered: str, config: dict[str, str]
+) -> None:
+    at = str(len(words.split(" ")) - 1)
+    ran = kvtui(_KVTUI_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=at, **config)
+    names = [line.partition(",")[2] for line in ran.stdout.splitlines()]
+    assert any(name.startswith(offered) for name in names)
+    begun = words.split(" ")[-1].casefold()
+    assert all(name.casefold().startswith(begun) for name in names)
+
+
+def test_a_language_is_asked_for_where_the_command_takes_it(config: dict[str, str]) -> None:
+    shown = kvtui("models", "--lang", "zh", "qwen3-8", **config)
+    assert (shown.returncode, "上下文" in shown.stdout) == (0, True)
+    refused = kvtui("--lang", "zh", "models", "qwen", **config)
+    assert (refused.returncode, "kvtui models --lang" in refused.stderr) == (2, True)
+    refused = kvtui("--lang", "zh", "themes", **config)  # no way is named that there is not
+    assert refused.returncode == 2
+    assert "takes no --lang" in refused.stderr
+    assert "after the command" not in refused.stderr
 
 
 def test_files_are_bounded_and_deep_ones_are_named(tmp_path: Path, config: dict[str, str]) -> None:

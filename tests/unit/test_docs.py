@@ -17,11 +17,12 @@ from kvtui.bench.evaluation.results import results_of
 from kvtui.bench.records import store
 from kvtui.bench.records.history import RunHistory
 from kvtui.bench.records.record import read_record
-from kvtui.bench.requests.document import document
+from kvtui.bench.requests.document import document, failure_object
 from kvtui.bench.requests.targets import Fidelity, Target
 from kvtui.bench.work.room import Room
 from kvtui.bench.work.workload import Goal, Spec
 from kvtui.commands.group import kvtui
+from kvtui.failure import Evidence, Verdict
 from kvtui.ui.commands import COMMANDS
 from tests.unit.bench.recorded import Done, asked
 
@@ -91,9 +92,17 @@ def test_every_field_of_a_run_is_told() -> None:
     run = Done(asked("Why?"))
     whole = document(None, "http://127.0.0.1/v1", "m", [run.figures])
     told = named("### `kvtui run", "### `kvtui bench")
-    there = fields(whole, whole["runs"][0])
+    failed = failure_object(Verdict("server", "oom", "No room."), Evidence())
+    there = fields(whole, whole["runs"][0], failed, failed["evidence"]) | {"n", "text"}
     assert there <= told
-    assert told <= there | {"class", "subcode", "evidence"}
+    assert told <= there
+
+
+def test_every_schema_of_the_readme_is_one_and_each_is_told() -> None:
+    said = set(re.findall(r"kvtui\.[a-z]+/\d", README))
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "kvtui").rglob("*.py"))
+    printed = set(re.findall(r'"(kvtui\.[a-z]+/\d)"', code))
+    assert printed <= said
 
 
 def test_every_field_of_a_benchmark_is_told(tmp_path: Path) -> None:
