@@ -149,6 +149,15 @@ def known_requests(path: Path) -> Iterator[tuple[int, Sample]]:
             yield number, taped
 
 
+def count_requests(path: Path) -> int:
+    """How many lines of requests a record has, damaged ones with them.
+
+    Raises:
+        RecordError: It cannot be read, or is none.
+    """
+    return sum(1 for _ in _requests(path))
+
+
 def _requests(path: Path) -> Iterator[tuple[int, bytes, int]]:
     """The lines of the requests: number from 1, bytes, version of their schema."""
     try:

@@ -16,7 +16,7 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
-from kvtui.bench.records.playback import Recording, known_requests, recordings
+from kvtui.bench.records.playback import Recording, count_requests, known_requests, recordings
 from kvtui.bench.records.record import Record, RecordError, read_record
 from kvtui.bench.requests.curl import Sent
 from kvtui.bench.requests.document import document
@@ -189,7 +189,7 @@ class Replay:
                 rest.append(of)
             if sample.completed and not sample.warmup and sample.tpot_ms:
                 measured.append((sample.tpot_ms, of))
-        if request is not None:
+        if request is not None and of:
             if not 1 <= request <= of:
                 have = many(of, "request")
                 raise RecordError(
@@ -210,7 +210,7 @@ class Replay:
         if not chosen and request is None:  # an older kvtui's that a later one went on with
             chosen = list(islice(recordings(path), 1))
         if not chosen:
-            why = tr("It holds no request.") if not of else _no_stamps(record, request)
+            why = _no_stamps(record, request) if of else _none_read(count_requests(path))
             raise RecordError(tr("{path} cannot be replayed. {why}", path=path, why=why))
         return cls(record, chosen, of, speed)
 
@@ -283,6 +283,12 @@ def _geometry(told: Any) -> EngineGeometry | None:
         return EngineGeometry(**told) if told else None
     except TypeError:  # another kvtui's
         return None
+
+
+def _none_read(lines: int) -> str:
+    if not lines:
+        return tr("It holds no request.")
+    return tr("None of its {n} requests can be read: their lines are damaged.", n=lines)
 
 
 def _no_stamps(record: Record, request: int | None) -> str:

@@ -164,3 +164,16 @@ def test_a_record_that_another_program_wrote_anew_is_replayed(tmp_path: Path) ->
         path.write_text("\n".join(lines) + "\n")
         assert played() == whole
         assert len(read_record(path, requests=False).samples) == 0
+
+
+@pytest.mark.parametrize("request_", [None, 1])
+def test_requests_that_cannot_be_read_are_not_said_to_be_missing(
+    tmp_path: Path, request_: int | None
+) -> None:
+    path = bench_of(tmp_path / "b.jsonl", [1.0, 2.0])
+    path.write_text(path.read_text().replace('"index":', '"index":"x","was":'))
+    with pytest.raises(RecordError, match="None of its 2 requests can be read"):
+        Replay.read(path, request_)
+    path.write_text(path.read_text().splitlines()[0] + "\n")
+    with pytest.raises(RecordError, match="holds no request"):
+        Replay.read(path, request_)
