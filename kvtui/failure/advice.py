@@ -14,7 +14,7 @@ from kvtui.failure.case import Case
 from kvtui.failure.facts import ALWAYS, FACTS
 from kvtui.failure.predicates import parse_condition
 from kvtui.failure.taxonomy import NAMES
-from kvtui.language import retold, tr
+from kvtui.language import later, retold, tr
 
 _RETRY = ("yes", "no", "depends")
 _MOST_FIXES = 5
@@ -22,6 +22,12 @@ _MOST_FIXES = 5
 
 class AdviceError(ValueError):
     """``advice.toml`` is wrong: which entry and why."""
+
+
+TYPED = "what was typed"
+"""Where a key comes from that was typed on the screen (as `kvtui.config` says it)."""
+_FROM = later("the key from {key_origin}")
+_TYPED_ONE = later("the key that was typed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,10 @@ class Text:
             if fact is None:
                 return None
             facts[name] = fact
-        return tr(self.template).format_map(facts)
+        said = tr(self.template)
+        if case.evidence.key.origin == TYPED:
+            said = said.replace(tr(_FROM), tr(_TYPED_ONE))
+        return said.format_map(facts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -316,10 +316,12 @@ async def test_a_demo_is_labelled_as_one_and_the_memory_is_the_models() -> None:
         main = await ready(pilot)
         assert "demo-auth  (a demo, answered by no model; M goes back" in shown(main.header)
         assert "real model" not in shown(main.header)
+        assert "no key needed" not in shown(main.header)  # it is refused for the want of one
         assert main.memory_pane.state.model == "kvtui-tiny"
         await pilot.press("M", *"tiny", "enter")
         await pilot.pause()
         assert "a real model" in shown(main.header)
+        assert "no key needed" in shown(main.header)
         await pilot.press("M", *"server", "enter")
         await pilot.pause()
         assert "a demo, answered by no model" in shown(main.header)

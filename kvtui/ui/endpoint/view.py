@@ -41,7 +41,7 @@ def endpoint_view(prepared: PreparedLike, model: str) -> EndpointView:
     endpoint, verdict = prepared.endpoint, prepared.verdict
     usable = verdict is None or not verdict.is_failure
     if endpoint.embedded:
-        label, key = "embedded", tr("no key needed")
+        label, key = "embedded", engine_key(model)
     else:
         shown = redact(endpoint.base_url, endpoint.api_key)
         label = one_line(shown.split("://", 1)[-1], 60)
@@ -66,6 +66,11 @@ def endpoint_view(prepared: PreparedLike, model: str) -> EndpointView:
         problem="" if usable or verdict is None else one_line(verdict.message),
         models=(*prepared.models, *(DEMO_MODELS if endpoint.embedded else ())),
     )
+
+
+def engine_key(model: str) -> str:
+    """What the embedded engine wants of a key: its demo of a refused one is sent none."""
+    return tr("no key sent") if model == "demo-auth" else tr("no key needed")
 
 
 def engine_note(prepared: PreparedLike, model: str) -> str:

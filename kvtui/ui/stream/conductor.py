@@ -19,7 +19,7 @@ from kvtui.language import tr
 from kvtui.measure.figures import RunFigures, Snapshot
 from kvtui.stream.request import Request
 from kvtui.text import one_line, redact
-from kvtui.ui.endpoint.view import asked_for_models, endpoint_view, engine_note
+from kvtui.ui.endpoint.view import asked_for_models, endpoint_view, engine_key, engine_note
 from kvtui.ui.ports import HistoryLike, PreparedLike, RunLike, SessionLike
 from kvtui.ui.state import EndpointView, ErrorsState, Failure, PromptForm, StreamState, is_demo
 from kvtui.ui.stream.cache_effect import CacheEffect
@@ -140,10 +140,10 @@ class Conductor:
     def choose_model(self, name: str) -> None:
         """Ask for another of the server's models from now on."""
         self.model = name
-        note = self.endpoint.note
+        note, key = self.endpoint.note, self.endpoint.key
         if self.prepared is not None and self.endpoint.embedded:
-            note = engine_note(self.prepared, name)
-        self.endpoint = replace(self.endpoint, model=one_line(name, 60), note=note)
+            note, key = engine_note(self.prepared, name), engine_key(name)
+        self.endpoint = replace(self.endpoint, model=one_line(name, 60), note=note, key=key)
 
     # --- running --------------------------------------------------------------------------------
 

@@ -195,6 +195,36 @@ def test_wrong_base_url_with_one_that_answers(make_answer: Make) -> None:
     assert verdict.fixes[0] == "Set the base URL to https://taotoken.net/api/v1"
 
 
+@pytest.mark.parametrize(
+    ("lang", "said", "unsaid"),
+    [
+        ("en", "does not accept the key that was typed (", "from what"),
+        ("zh", "不接受所输入的密钥", "来自"),
+    ],
+)
+def test_a_key_that_was_typed_is_called_so(
+    make_answer: Make, lang: str, said: str, unsaid: str
+) -> None:
+    from kvtui import config, language
+
+    key = KeyFacts(origin=config.TYPED, length=20)
+    language.use(lang)
+    try:
+        message = classify(
+            make_answer(
+                url="http://127.0.0.1:8000/v1/chat/completions",
+                base_url="http://127.0.0.1:8000/v1",
+                status=401,
+                body='{"error": "Unauthorized"}',
+                key=key,
+            )
+        ).message
+    finally:
+        language.use("en")
+    assert said in message.replace(" 不", "不")
+    assert unsaid not in message
+
+
 @pytest.mark.parametrize("base", ["http://127.0.0.1:8000", "https://llm.example.com"])
 def test_a_url_that_answers_is_named_by_one_fix(make_answer: Make, base: str) -> None:
     fixes = classify(
