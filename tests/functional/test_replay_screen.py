@@ -196,3 +196,44 @@ async def test_a_run_of_the_list_is_played_again_on_the_main_screen() -> None:
         assert "replay" in shown(main.header)
         assert "Why is the sky blue?" in shown(main.stream.prompt)
     assert len(store.list_runs()) == 1  # a replay is no run
+
+
+@pytest.mark.parametrize("leave", ["escape", "E"])
+async def test_a_replay_has_a_form_and_a_tally_of_its_own(leave: str) -> None:
+    await run_once({"max_tokens": 12, "prompt": "Of the record", "temperature": 0.5})
+    await run_once({"model": "demo-auth", "prompt": "Fails in the record"})
+    app = KvtuiApp({"prompt": "My own", "max_tokens": 7})
+    async with app.run_test(size=(120, 40)) as pilot:
+        main = app.main
+        await until(
+            pilot, lambda: main.conductor is not None and main.conductor.endpoint.ready, seconds=60
+        )
+        conductor = main.conductor
+        assert conductor is not None
+        await pilot.press("enter")
+        await ended(pilot)
+        form, counts = conductor.form, conductor.errors.counts
+        sent = list(main.parts.prompts.history.entries)
+        for down in (["down"], ["down", "down"]):  # the failed one, and the other
+            await pilot.press("h")
+            await until(
+                pilot,
+                lambda: isinstance(app.screen, RunsScreen) and app.screen.list.here is not None,
+            )
+            await pilot.press(*down, "p")
+            await until(pilot, lambda: app.screen is main and bool(conductor.mark))
+            await ended(pilot)
+            assert "E leaves" in shown(main.header)
+            assert "My own" not in shown(main.stream.prompt)
+            if leave == "escape":
+                await pilot.press("escape")
+            else:
+                await pilot.press("E")
+                await until(pilot, lambda: app.screen is not main)
+                await pilot.press("enter")
+            await until(pilot, lambda: not conductor.mark and conductor.endpoint.ready, seconds=60)
+            assert (conductor.form, conductor.errors.counts) == (form, counts)
+            assert "My own" in shown(main.stream.prompt)
+            assert main.errors.state == conductor.errors
+            assert "replay" not in shown(main.header)
+        assert list(main.parts.prompts.history.entries) == sent

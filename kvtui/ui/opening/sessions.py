@@ -104,9 +104,7 @@ class Sessions:
 
         conductor = self._conductor
         asked = replay.request(replay.recordings[0])
-        conductor.mark = replay.mark
-        conductor.waiting = True
-        conductor.form = PromptForm(
+        form = PromptForm(
             prompt=asked.prompt,
             system=asked.system or "",
             max_tokens=asked.max_tokens,
@@ -114,6 +112,7 @@ class Sessions:
             repeats=len(replay.recordings),
             kv_cache=asked.kv_cache is not False,
         )
+        conductor.play(replay.mark, form)
         self._tell(ConductorReady(conductor, self))
         session = ReplaySession(replay)
         self._tell(SessionReady(session))

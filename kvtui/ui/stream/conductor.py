@@ -50,6 +50,8 @@ class Conductor:
     """Keeps each run; None: nothing is recorded."""
     mark: str = ""
     """What is shown beside the endpoint where nothing is live (``replay ×2``)."""
+    _own: tuple[PromptForm, FailureLog] | None = None
+    """What the user asks and what came of it, put by while a recorded run is played."""
     session: SessionLike | None = None
     prepared: PreparedLike | None = None
     model: str = ""
@@ -126,9 +128,25 @@ class Conductor:
     def change_session(self, session: SessionLike, label: str) -> None:
         """Leave the endpoint: another is being prepared. What it failed at stays in the history."""
         self.session = session
+        if self._own is not None:
+            self.form, self.failures = self._own
+            self._own = None
         self.model = self.mark = ""
         self.endpoint = EndpointView(label=one_line(label, 60), key="", embedded=False)
         self.prepare_again(run=False)
+
+    def play(self, mark: str, form: PromptForm) -> None:
+        """A recorded run is going to be played: with its own form, in a tally of its own.
+
+        Args:
+            mark: What tells it from a live one.
+            form: What was asked then.
+        """
+        if self._own is None:
+            self._own = self.form, self.failures
+        self.mark, self.form = mark, form
+        self.failures = FailureLog(self.now, self.clock)
+        self.waiting = True
 
     def opening_failed(self, sentence: str) -> None:
         """The endpoint cannot be used at all."""
@@ -339,7 +357,7 @@ class Conductor:
         if self.history is not None and not self.mark:  # what is played again is no new run
             self.history.add(run, figures, self._index, self._repeats, self.prepared)
         verdict = figures.verdict
-        if self.endpoint.embedded and not is_demo(self._answering):
+        if self.endpoint.embedded and not is_demo(self._answering) and not self.mark:
             samples = run.samples(COURSE_POINTS)
             self._effect.add(self._answering, figures.prompt_tokens, samples, cached=self.kept)
         self._stream = replace(

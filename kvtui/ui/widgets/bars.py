@@ -75,13 +75,18 @@ class HeaderBar(LinesWidget):
         start = row(
             (" kvtui ", "badge-accent"),
             "  ",
-            *([(f"{view.mark}  ", "accent")] if view.mark else []),
+            *([Span(leaves(view.mark), "accent", "screen.profile")] if view.mark else []),
             Span(tr(view.label), "text", "screen.profile"),
             (" ▸ " if view.model else "", "muted"),
             Span(view.model, "strong", "screen.endpoint_model"),
             (note, "muted"),
         )
         return [between(start, end, width, gap=2)]
+
+
+def leaves(mark: str) -> str:
+    """What tells a recorded run from a live one, and the key that leads back."""
+    return tr("{mark} · E leaves", mark=mark) + "  "
 
 
 class FooterBar(LinesWidget):

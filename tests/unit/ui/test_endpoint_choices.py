@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kvtui.config import Settings
@@ -13,7 +15,7 @@ from kvtui.ui.endpoint.choices import STARTED, endpoint_choices
 def test_no_two_rows_are_alike(monkeypatch: pytest.MonkeyPatch, model: str | None) -> None:
     for name in ("OPENAI_BASE_URL", "KVTUI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-    rows = endpoint_choices(Settings(), {"model": model})
+    rows = endpoint_choices(Settings(Path("config.toml")), {"model": model})
     shown = [row[1:] for row in rows]
     assert len(set(shown)) == len(shown)
     assert (rows[0][0], model is None or model in rows[0][2]) == (STARTED, True)

@@ -132,6 +132,17 @@ class Endpoints:
         self.typed, at = with_typed(self.typed, endpoint)
         await self.take(f"{TYPED}{at}")
 
+    async def leave_replay(self) -> bool:
+        """From a recorded run back to the endpoint before it; False where there is none to leave.
+
+        A start for a replay alone has had no endpoint: E chooses one.
+        """
+        conductor = self._opened.conductor
+        if conductor is None or not conductor.mark or self._options.get("replay") is not None:
+            return False
+        await self.take(self.chosen)
+        return True
+
     async def take(self, choice: str) -> None:
         """Stop what runs, leave the endpoint and prepare the one chosen."""
         conductor, sessions = self._opened.conductor, self._opened.sessions

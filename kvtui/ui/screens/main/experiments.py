@@ -128,7 +128,7 @@ class Experiments:
         self._dialogs.lay_open()
         opened.sessions.replay_instead(replay)
         self._say(
-            tr("A recorded run is played again, nothing is sent: E goes back to an endpoint.")
+            tr("A recorded run is played again, nothing is sent: esc goes back to the endpoint.")
         )
 
     # --- a run behind the panes -------------------------------------------------------------------

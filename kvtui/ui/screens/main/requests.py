@@ -75,7 +75,8 @@ class Requests:
         if problem:
             self._say(problem, "warning")
             return
-        self._prompts.keep(conductor.form.prompt)
+        if not conductor.mark:  # what was asked then is not what the user asks
+            self._prompts.keep(conductor.form.prompt)
         self._frames.begin()
 
     def endpoint_ready(self, *, asked: bool) -> None:

@@ -120,6 +120,7 @@ class MainScreen(Stage):
         self.footer.embedded = view.embedded
         self.stream.set_endpoint(view)
         self.errors.state = self.conductor.errors
+        self.stream.prompt.form = self.conductor.form
 
     def say(self, sentence: str, severity: Severity = "information") -> None:
         """A notice on the screen; never markup, with nothing secret in it."""
@@ -146,8 +147,12 @@ class MainScreen(Stage):
             await self.stream.close_search()
         elif self.stream.answer is not None:
             await self.stream.close_answer()
-        elif not self.parts.requests.stop_if_any() and self.parts.places.zoomed:
+        elif self.parts.requests.stop_if_any():
+            return
+        elif self.parts.places.zoomed:
             self.parts.places.zoom(self.parts.places.zoomed)
+        else:
+            await self.parts.endpoints.leave_replay()
 
     def interrupt(self) -> bool:
         """Ctrl+C: stop what runs; whether anything did."""
