@@ -68,25 +68,20 @@ class HeaderBar(LinesWidget):
         mark = Span(
             f"◉ {self.experiment}  " if self.experiment else "", "accent", "screen.experiments"
         )
-        end = row(
-            mark, (tr(view.key), "muted"), "  ", (f"{glyph} ", role), (left(tr(word), 10), role)
-        )
+        # Of a recorded run the key that leads back is told: it sends nothing, with no key.
+        key = tr("E leaves") if view.mark else tr(view.key)
+        end = row(mark, (key, "muted"), "  ", (f"{glyph} ", role), (left(tr(word), 10), role))
         note = f"  ({tr(view.note)})" if wide and view.note else ""
         start = row(
             (" kvtui ", "badge-accent"),
             "  ",
-            *([Span(leaves(view.mark), "accent", "screen.profile")] if view.mark else []),
+            *([Span(f"{view.mark}  ", "accent", "screen.profile")] if view.mark else []),
             Span(tr(view.label), "text", "screen.profile"),
             (" ▸ " if view.model else "", "muted"),
             Span(view.model, "strong", "screen.endpoint_model"),
             (note, "muted"),
         )
         return [between(start, end, width, gap=2)]
-
-
-def leaves(mark: str) -> str:
-    """What tells a recorded run from a live one, and the key that leads back."""
-    return tr("{mark} · E leaves", mark=mark) + "  "
 
 
 class FooterBar(LinesWidget):
