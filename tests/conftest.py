@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -34,6 +34,18 @@ def _nobodys_files(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["KVTUI_RUNS"] = str(folder / "runs")
     os.environ["LC_ALL"] = "C.UTF-8"  # what is asserted is English, whoever runs the tests
     os.environ.pop("KVTUI_LANG", None)
+
+
+@pytest.fixture(autouse=True)
+def _signals_as_before() -> Iterator[None]:
+    """A command that has ended is deaf to them; the children of later tests would be so, too."""
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    numbers = [number for name in names if (number := getattr(signal, name, None)) is not None]
+    before = {number: signal.getsignal(number) for number in numbers}
+    yield
+    for number, handler in before.items():
+        if handler is not None and signal.getsignal(number) is not handler:
+            signal.signal(number, handler)
 
 
 @pytest.fixture

@@ -110,7 +110,7 @@ def test_killed_half_way_and_resumed(
     assert structure(second) == structure(first)
     assert second["settings"]["segments"] == 2
     said = [{finding["code"] for finding in table["findings"]} for table in (first, second)]
-    chance = {"client_bound", "no_steady_window", "warm", "knee", "saturation"}
+    chance = {"client_bound", "no_steady_window", "warm", "knee", "saturation", "few_tpot"}
     assert said[0] - chance == said[1] - chance
     after, wanted = keys(half), keys(whole)
     measured = {key: n for key, n in after.items() if not key[2]}
