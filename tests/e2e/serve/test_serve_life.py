@@ -112,6 +112,8 @@ def gone(base_url: str) -> bool:
         ).close()
     except ConnectionRefusedError:
         return True
+    except ConnectionResetError:  # just now
+        return False
     return False
 
 
