@@ -28,6 +28,9 @@ def leaving(ended: queue.Queue[int], monkeypatch: pytest.MonkeyPatch) -> Iterato
     monkeypatch.setattr(Leaving, "_restore", lambda self: None)  # the terminal is the tests'
     made = Leaving(ended.put)
     yield made
+    for thread in threading.enumerate():
+        if thread.name == "kvtui-terminal":  # it may be about to set a time for this process
+            thread.join(30)
     if made._timer is not None:
         made._timer.cancel()
 
