@@ -151,17 +151,6 @@ async def test_the_cache_is_compared_once_both_were_measured(size: tuple[int, in
         assert "on 213 tok/s (10×)" in line
 
 
-async def test_few_tokens_are_not_compared() -> None:
-    app = make_app(slow(), Script(pieces=Script().pieces[:30]), no_kv_cache=True)
-    async with app.run_test(size=(120, 40)) as pilot:
-        main = await ready(pilot)
-        await pilot.press("enter")
-        await at(pilot, 20)
-        await pilot.press("k", "enter")
-        await at(pilot, 40)
-        assert "cache off" not in shown(main.stream.figures)
-
-
 async def test_a_stopped_run_is_compared_as_far_as_it_came() -> None:
     app = make_app(slow(), Script(), no_kv_cache=True)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -175,8 +164,13 @@ async def test_a_stopped_run_is_compared_as_far_as_it_came() -> None:
         assert "cache off 21.3 tok/s · on 213 tok/s (10×)" in shown(main.stream.figures)
 
 
-async def test_runs_of_other_prompts_are_not_compared() -> None:
-    app = make_app(slow(), Script(prompt_tokens=400), no_kv_cache=True)
+@pytest.mark.parametrize(
+    "second",
+    [Script(pieces=Script().pieces[:30]), Script(prompt_tokens=400)],
+    ids=["few tokens", "another prompt"],
+)
+async def test_what_is_not_alike_is_not_compared(second: Script) -> None:
+    app = make_app(slow(), second, no_kv_cache=True)
     async with app.run_test(size=(120, 40)) as pilot:
         main = await ready(pilot)
         await pilot.press("enter")

@@ -21,7 +21,15 @@ from kvtui.stream.request import Request
 from kvtui.text import one_line, redact
 from kvtui.ui.endpoint.view import asked_for_models, endpoint_view, engine_key, engine_note
 from kvtui.ui.ports import HistoryLike, PreparedLike, RunLike, SessionLike
-from kvtui.ui.state import EndpointView, ErrorsState, Failure, PromptForm, StreamState, is_demo
+from kvtui.ui.state import (
+    CacheCompared,
+    EndpointView,
+    ErrorsState,
+    Failure,
+    PromptForm,
+    StreamState,
+    is_demo,
+)
 from kvtui.ui.stream.cache_effect import CacheEffect
 from kvtui.ui.stream.failure_log import FailureLog
 from kvtui.ui.stream.frame import Backlog, Frame, passages
@@ -343,7 +351,7 @@ class Conductor:
             repeats=self._repeats,
             median=self._stream.median,
             kv_cache=asked.kv_cache,
-            compared=self._effect.of(self._answering) if self.endpoint.embedded else None,
+            compared=self._compared(),
         )
 
     def _finish(self, run: RunLike) -> RunFigures | None:
@@ -362,7 +370,7 @@ class Conductor:
             self._effect.add(self._answering, figures.prompt_tokens, samples, cached=self.kept)
         self._stream = replace(
             self._stream,
-            compared=self._effect.of(self._answering) if self.endpoint.embedded else None,
+            compared=self._compared(),
             outcome="" if verdict.cls == "ok" else verdict.subcode,
             failed=verdict.is_failure,
             median=median_of(self._results) if self._repeats > 1 else None,
@@ -397,6 +405,10 @@ class Conductor:
             "", figures.verdict, figures.evidence, self.model, figures=figures, sent=run.sent()
         )
         self.failures.record(failure, hints)
+
+    def _compared(self) -> CacheCompared | None:
+        """With and without the cache, of the model that answers; only our engine can do both."""
+        return self._effect.of(self._answering) if self.endpoint.embedded else None
 
     def asked(self) -> tuple[Sent, Evidence | None] | None:
         """The request of the failure shown, else the latest one, else the one that Enter sends."""
